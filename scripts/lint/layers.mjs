@@ -136,6 +136,7 @@ export const ROOMS = {
       'database/',
       'rows/',
       'schema/',
+      'scans/tuning.ts',
       'segments/',
       'scans/',
       'pages/',
@@ -147,6 +148,7 @@ export const ROOMS = {
     ],
   ],
   'stores/postgres': [
-    ...['database/', 'rows/', 'schema/', 'segments/', 'scans/', 'pages/', 'search/', 'maintenance/', 'commit/'],
+    ...['database/', 'rows/', 'schema/', 'scans/tuning.ts', 'segments/', 'scans/', 'pages/', 'search/', 'maintenance/'],
+    'commit/',
   ],
 };

@@ -10,7 +10,7 @@ import { ENDING_CODES } from '../../src/access/sign-in/session.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { updateMember } from '../../src/projects/members/update-member.js';
-import { SEGMENT_TUNING } from '../../src/stores/postgres/rows/segment-tables.js';
+import { SEGMENT_TUNING } from '../../src/stores/segments/upkeep.js';
 import { TUNING } from '../../src/stores/postgres/scans/tuning.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { PROJECT } from '../../src/testing/conformance-case.js';

@@ -14,7 +14,6 @@ import { createDictionaries } from '../../src/stores/sqlite/rows/dictionary.js';
 import { orderIndexOf } from '../../src/stores/sqlite/scans/order-index.js';
 import { conditionsOf } from '../../src/stores/sql/pages/condition.js';
 import { inStretch, stretchFrom } from '../../src/stores/sqlite/pages/stretch.js';
-import { SEGMENT_TUNING } from '../../src/stores/sqlite/rows/segment-tables.js';
 import { TUNING } from '../../src/stores/sqlite/scans/tuning.js';
 import { Statements } from '../../src/stores/sqlite/database/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
@@ -23,7 +22,6 @@ import { createRandom } from '../../src/testing/random.js';
 import { skewedResources } from '../../src/testing/skewed-resources.js';
 
 const DEFAULTS = { ...TUNING };
-const SEGMENTS = { ...SEGMENT_TUNING };
 afterEach(() => void Object.assign(TUNING, DEFAULTS));
 
 async function storeOf(resources: readonly AnyResource[], database = new Database(':memory:')): Promise<AnyResource[]> {
@@ -77,9 +75,8 @@ describe('a page costs only its rows', () => {
     Object.assign(TUNING, { narrow: 0, walked: 0, maxCollected: 0, maxChunk: 64 });
     const idsOf = async (): Promise<unknown> => (await store.search(query)).matches.map(({ resource }) => resource.id);
     const bySegments = await idsOf();
-    Object.assign(SEGMENT_TUNING, { maxWritten: -1 });
+    Object.assign(TUNING, { maxWritten: -1 });
     expect(await idsOf()).toEqual(bySegments);
-    Object.assign(SEGMENT_TUNING, SEGMENTS);
     await store.close();
   });
 

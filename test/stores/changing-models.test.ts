@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { SEGMENT_TUNING } from '../../src/stores/segments/upkeep.js';
+import { TUNING } from '../../src/stores/sqlite/scans/tuning.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { createRandom } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
@@ -6,6 +8,12 @@ import { changeModelsAtRandom, type ReindexedStore } from './changing-models.js'
 import { temporaryFolder } from './temporary-folder.js';
 
 const fileNamed = temporaryFolder();
+
+// Searches use segments, some of which were made with other definitions.
+beforeAll(() => {
+  Object.assign(SEGMENT_TUNING, { minResources: 1, size: 3, flushFrom: 1 });
+  Object.assign(TUNING, { narrow: 0, walked: 0 });
+});
 
 describe(`stores of different models over one file, from seed ${SEED}`, () => {
   test.each(Array.from({ length: cases(60, 3) }, (_, n) => SEED + n))(

@@ -8,11 +8,10 @@ import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { updateMember } from '../../src/projects/members/update-member.js';
 import type { PostgresPool } from '../../src/stores/postgres/database/driver.js';
-import { SEGMENT_TUNING as POSTGRES_SEGMENTS } from '../../src/stores/postgres/rows/segment-tables.js';
 import { TUNING as POSTGRES_TUNING } from '../../src/stores/postgres/scans/tuning.js';
 import { SERVER_SCOPE } from '../../src/store/resource-key.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { SEGMENT_TUNING } from '../../src/stores/sqlite/rows/segment-tables.js';
+import { SEGMENT_TUNING } from '../../src/stores/segments/upkeep.js';
 import { TUNING as SQLITE_TUNING } from '../../src/stores/sqlite/scans/tuning.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, PROJECT, put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
@@ -92,12 +91,9 @@ function onSqlite(): Restorable {
   };
 }
 
-const TUNED = [POSTGRES_SEGMENTS, POSTGRES_TUNING, SEGMENT_TUNING, SQLITE_TUNING].map(
-  (tuning) => [tuning, { ...tuning }] as const,
-);
+const TUNED = [POSTGRES_TUNING, SEGMENT_TUNING, SQLITE_TUNING].map((tuning) => [tuning, { ...tuning }] as const);
 // Few resources are many rows of indexes, every search uses them, and each build takes all writes in.
 beforeAll(() => {
-  Object.assign(POSTGRES_SEGMENTS, { minResources: 1, size: 40, flushFrom: 7 });
   Object.assign(POSTGRES_TUNING, { look: 0 });
   Object.assign(SEGMENT_TUNING, { minResources: 1, size: 20, flushFrom: 1 });
   Object.assign(SQLITE_TUNING, { narrow: 0, walked: 0 });

@@ -3,7 +3,7 @@
 import pg from 'pg';
 import type { PostgresPool } from '../../src/stores/postgres/database/driver.js';
 import { SILENCE } from '../../src/stores/postgres/database/silence.js';
-import { SEGMENT_TUNING } from '../../src/stores/postgres/rows/segment-tables.js';
+import { SEGMENT_TUNING } from '../../src/stores/segments/upkeep.js';
 import { buildSegments } from '../stores/postgres/build-segments.js';
 
 const [connection, tuning, stopAt, silence] = JSON.parse(process.argv[2]!) as [

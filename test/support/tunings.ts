@@ -1,11 +1,10 @@
 import { PARTS } from '../../src/fhir/json/stringify-in-turns.js';
 import { PACE } from '../../src/platform/loop-turn.js';
 import { READ_TUNING } from '../../src/store/read-in-parts.js';
-import { SEGMENT_TUNING as POSTGRES_SEGMENTS } from '../../src/stores/postgres/rows/segment-tables.js';
 import { TUNING as POSTGRES_SCANS } from '../../src/stores/postgres/scans/tuning.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/database/tuning.js';
 import { SIZES } from '../../src/stores/segments/run-format.js';
-import { SEGMENT_TUNING } from '../../src/stores/sqlite/rows/segment-tables.js';
+import { SEGMENT_TUNING } from '../../src/stores/segments/upkeep.js';
 import { TUNING as SQLITE_SCANS } from '../../src/stores/sqlite/scans/tuning.js';
 
 // FHIRGRAPH_PACE=0 lets all work pause after each step, as on a busy machine: see vitest.busy.config.ts.
@@ -13,7 +12,7 @@ if (process.env.FHIRGRAPH_PACE !== undefined) PACE.turnMs = Number(process.env.F
 
 const TUNINGS: readonly object[] = [
   ...[PARTS, PACE, READ_TUNING, THREAD_TUNING],
-  ...[POSTGRES_SCANS, POSTGRES_SEGMENTS, SQLITE_SCANS, SEGMENT_TUNING, SIZES],
+  ...[POSTGRES_SCANS, SQLITE_SCANS, SEGMENT_TUNING, SIZES],
 ];
 const DEFAULTS = TUNINGS.map((one) => ({ ...one }));
 

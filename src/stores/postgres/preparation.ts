@@ -1,6 +1,8 @@
+import { LOOP_TURN } from '../../platform/loop-turn.js';
+import { runAwaiting } from '../ask.js';
 import type { BackgroundWork } from '../sql/background-work.js';
 import { warnOfOtherDefinitions } from '../sql/opening.js';
-import { AT_ONCE } from '../sql/reindex.js';
+import { reindexFew } from '../sql/reindex.js';
 import type { PostgresStoreConfig } from './database/config.js';
 import type { Connections } from './database/connections.js';
 import type { IndexStatus } from './maintenance/index-status.js';
@@ -46,19 +48,15 @@ export class Preparation {
     if (!isOurs && opening === 'user') warnOfOtherDefinitions();
     if (!isOurs || opening === 'reader') return;
     if (Object.keys(pending).length === 0 || this.#config.reindex === 'manual') return;
-    if ((await this.#work.countUpTo(AT_ONCE + 1)) <= AT_ONCE && (await this.#workAtOnce())) return;
-    this.#background.start();
+    if (!(await this.#workAtOnce())) this.#background.start();
   }
 
-  /** @returns false if work is left: other processes are doing it, or it failed and will be retried */
+  /** @returns false if work is left: it is much, or other processes are doing it, or it failed and will be retried */
   async #workAtOnce(): Promise<boolean> {
     try {
-      for (;;) {
-        const result = await this.#work.step(undefined);
-        if (typeof result !== 'string') continue;
-        await this.#status.load();
-        return result === 'done';
-      }
+      const isDone = await runAwaiting(reindexFew(), this.#work, LOOP_TURN);
+      await this.#status.load();
+      return isDone;
     } catch {
       return false;
     }

@@ -15,8 +15,8 @@ import type { ReadResult } from '../../store/stored-resource.js';
 import { CallTexts } from '../../store/text-budget.js';
 import type { Change, Write, WriteResult } from '../../store/write.js';
 import { readonlyStore } from '../sql/opening.js';
-import { BackgroundWork, type StepResult } from '../sql/background-work.js';
-import type { ReindexOptions } from '../sql/reindex.js';
+import type { BackgroundWork } from '../sql/background-work.js';
+import { backgroundReindexing, reindex, type ReindexOptions } from '../sql/reindex.js';
 import { readAccessEpoch } from './rows/access-epoch.js';
 import { Commits } from './commit/commit.js';
 import { type PostgresStoreConfig, type PostgresStoreOptions, resolveConfig } from './database/config.js';
@@ -32,10 +32,10 @@ import { history, readProjects } from './search/reads.js';
 import { purgeHistory, removeProject, vacuum } from './maintenance/removal.js';
 import { SharedRead } from './search/shared-read.js';
 import { readerOn } from './database/reader-on.js';
-import { reindex } from './maintenance/reindex.js';
 import { type PostgresPools, Routes } from './database/routes.js';
-import { SegmentRefresh } from './segment-refresh.js';
-import { NO_WORK, PostgresSegments } from './segments/segments.js';
+import { NO_WORK, SegmentRefresh } from '../sql/segment-refresh.js';
+import { PostgresRefreshPort } from './segment-refresh.js';
+import { PostgresSegments } from './segments/segments.js';
 import { SmallCommits } from './commit/small-commits.js';
 import { SmallReads } from './search/small-reads.js';
 import { Statistics } from './maintenance/statistics.js';
@@ -106,14 +106,14 @@ export class PostgresStore implements ResourceStore {
     const { writer } = this.#routes;
     this.#status = new IndexStatus(writer, this.model);
     this.#segments = new PostgresSegments(this.model);
-    this.#refresh = new SegmentRefresh(writer, this.#status, this.#segments);
+    this.#refresh = new SegmentRefresh(
+      new PostgresRefreshPort(writer, this.#status, this.#segments),
+      // Commits of a load note no write before there is a list.
+      Infinity,
+    );
     this.#commits = new Commits(writer, this.#config, this.#status, this.#segments);
     this.#work = new IndexWork(writer, this.#status, this.model, this.#config.attempts);
-    const reindexed = async (signal: AbortSignal): Promise<StepResult> => {
-      const result = await this.#work.step(signal);
-      return typeof result === 'string' ? result : 'more';
-    };
-    this.#background = new BackgroundWork('Re-indexing failed', reindexed, storeError);
+    this.#background = backgroundReindexing(this.#work, storeError);
     this.#preparation = new Preparation(writer, this.#config, this.#status, this.#work, this.#background);
     this.#bases = new NeededBases(this.model);
     this.#statistics = new Statistics(writer);
@@ -228,7 +228,9 @@ export class PostgresStore implements ResourceStore {
    */
   async reindex(options: ReindexOptions = {}): Promise<number> {
     this.#assertWritable();
-    return reindex(this.#work, options, (step) => this.#perform(options, step));
+    const { project, pendingOnly = false, signal } = options;
+    if (!pendingOnly) await this.#perform(options, () => this.#work.askAgain(project, signal));
+    return reindex(options, () => this.#perform(options, () => this.#work.step(signal, project)));
   }
 
   /** @internal Whether the index of the database is of the definitions of this store. */
@@ -273,7 +275,7 @@ export class PostgresStore implements ResourceStore {
     if (this.#closed) return;
     this.#closed = true;
     await Promise.all([this.#background.stop(), this.#statistics.stop()]);
-    await this.#refresh.finish();
+    await this.#refresh.close();
     this.#routes.close();
   }
 

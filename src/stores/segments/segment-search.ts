@@ -4,10 +4,11 @@ import { type Ask, ask } from '../ask.js';
 import { Evaluation, type FingerprintsOf, type TypeSegments } from './evaluation.js';
 import type { Matches } from './matches.js';
 import { decidingKeys, type Found, isOrdered, type Members, membersInOrder, placeOf } from './page.js';
-import { isComplete, type SegmentPort } from './port.js';
+import { isComplete, type SegmentPort, type StoredState } from './port.js';
 import type { Segment } from './segment.js';
 import { LoadedRows, SegmentCache, withRows } from './segment-rows.js';
 import { TypeState } from './type-state.js';
+import { SEGMENT_TUNING } from './upkeep.js';
 
 /** A search by segments. */
 export interface SegmentQuery {
@@ -47,11 +48,16 @@ export class SegmentIndex {
    *
    * @returns undefined if segments do not answer it: the type has no complete list, or they do not know the order
    */
-  *search(query: SegmentQuery): Ask<SegmentPort, SegmentPage | undefined> {
+  *search(query: SegmentQuery, { isWhole = false, stale }: Lists = {}): Ask<SegmentPort, SegmentPage | undefined> {
     const { type, criteria, sort = [], offset = 0, limit = Infinity, baseUrl } = query;
-    const opened = yield* this.#open(typesOf(type, criteria));
-    const segments = opened.segments.get(type);
-    if (segments === undefined) return undefined;
+    const types = typesOf(type, criteria);
+    const states = yield* ask((port: SegmentPort) => port.states(types));
+    const lacking = types.filter((_, index) => !isComplete(states[index]!.list));
+    const grown = types.filter((_, index) => states[index]!.written.length >= SEGMENT_TUNING.flushFrom);
+    if (lacking.length + grown.length > 0) stale?.([...lacking, ...grown]);
+    if (lacking.includes(type) || (isWhole && lacking.length > 0)) return undefined;
+    const opened = yield* this.#open(types, states);
+    const segments = opened.segments.get(type)!;
     const { rows } = opened;
     const evaluation = new Evaluation(opened.segments, rows, this.fingerprints, baseUrl);
     yield* evaluation.prepare(type, criteria, sort);
@@ -66,16 +72,10 @@ export class SegmentIndex {
     return { ids, ...(query.total === true && { total: yield* page.count() }) };
   }
 
-  *#open(types: readonly string[]): Ask<SegmentPort, { readonly segments: TypeSegments; readonly rows: LoadedRows }> {
-    const states = yield* this.states(types);
-    const built = new Map(states.flatMap((state) => [...(state?.builtRows ?? [])]));
-    const rows = new LoadedRows(this.cache, built);
-    return { segments: new Map(types.map((type, index) => [type, states[index]?.open(rows)])), rows };
-  }
-
-  /** The current state of types; undefined for one without a complete list. */
-  *states(types: readonly string[]): Ask<SegmentPort, readonly (TypeState | undefined)[]> {
-    const found = yield* ask((port: SegmentPort) => port.states(types));
+  *#open(
+    types: readonly string[],
+    found: readonly StoredState[],
+  ): Ask<SegmentPort, { readonly segments: TypeSegments; readonly rows: LoadedRows }> {
     const states: (TypeState | undefined)[] = [];
     for (const [index, type] of types.entries()) {
       const { list, written } = found[index]!;
@@ -89,8 +89,18 @@ export class SegmentIndex {
       this.#states.set(type, state);
       states.push(state);
     }
-    return states;
+    const built = new Map(states.flatMap((state) => [...(state?.builtRows ?? [])]));
+    const rows = new LoadedRows(this.cache, built);
+    return { segments: new Map(types.map((type, index) => [type, states[index]?.open(rows)])), rows };
   }
+}
+
+/** What a search requires of lists, and reports of them. */
+interface Lists {
+  /** Whether all types that the search leads to must have a complete list. Otherwise a chain into one without is tested. */
+  readonly isWhole?: boolean;
+  /** Called with types that have no complete list, or one with many writes since. */
+  readonly stale?: ((types: readonly string[]) => void) | undefined;
 }
 
 /** Bytes of rows as stored. */

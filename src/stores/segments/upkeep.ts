@@ -26,6 +26,42 @@ import type { Segment } from './segment.js';
 import { LoadedRows, SegmentCache, withRows } from './segment-rows.js';
 import { type LiveSegment, openAll, positionsOf, segmentsOf, without, withoutIds } from './type-state.js';
 
+/** Only tests change it. */
+export const SEGMENT_TUNING = {
+  /**
+   * Types with fewer resources have no segments, unless a search of a larger type leads to them. Without them, a chain is
+   * tested per resource: counting the Observations of 1,200 women among 60,000 took 330 ms, and 1 ms with segments.
+   */
+  minResources: 256,
+  /** Most resources of a new segment. */
+  size: MAX_SIZE,
+  /** With so many writes since the list was made, they become a segment. */
+  flushFrom: 300,
+};
+
+/** How far the segments of a type are. */
+export interface Progress {
+  /** The id of the list; undefined if there is none. */
+  readonly list: string | undefined;
+  /** Whether all resources are in segments, or written since. */
+  readonly isComplete: boolean;
+  /** Writes since, up to a limit. */
+  readonly written: number;
+  /** Resources, up to a limit. */
+  readonly resources: number;
+}
+
+/** When work on segments is due. */
+interface UpkeepRules {
+  /** The resources of a type that gets a list. */
+  readonly least: number;
+  /** The writes that become a segment. */
+  readonly flushFrom: number;
+  readonly merges: boolean;
+  /** As of {@link SegmentUpkeep.build}. */
+  readonly mostOf: () => number;
+}
+
 /**
  * Keeps the stored segments of a project up to date. Each step ends with one change, which another process may have
  * made impossible: then it returns false, and the caller may try again later. A step that is abandoned leaves nothing.
@@ -36,6 +72,21 @@ export class SegmentUpkeep {
     readonly fingerprints: FingerprintsOf,
     readonly cache: SegmentCache,
   ) {}
+
+  /** The next step on a type. @returns `done` if nothing was left to do */
+  *next(
+    type: string,
+    { list, isComplete, written, resources }: Progress,
+    rules: UpkeepRules,
+  ): Ask<SegmentPort, 'more' | 'done'> {
+    if (list === undefined) {
+      if (resources < rules.least) return 'done';
+      yield* this.begin(type);
+    } else if (!isComplete) yield* this.build(type, rules.mostOf);
+    else if (written >= rules.flushFrom) yield* this.flush(type);
+    else if (!rules.merges || !((yield* this.refresh(type)) || (yield* this.merge(type)))) return 'done';
+    return 'more';
+  }
 
   /** Makes the list of a type, from which on its writes are noted. {@link build} adds the segments. */
   begin(type: string): Ask<SegmentPort, boolean> {
@@ -199,8 +250,10 @@ export class SegmentUpkeep {
     for (const stored of yield* withoutIds(segmentsOf(list), ids, this.cache)) {
       if (stored.live.isEmpty) continue;
       const [segment] = openAll([stored], new LoadedRows(new SegmentCache(0))) as [Segment];
-      const merged = yield* mergeSegments([segment]);
       const { knows } = yield* withRows(segment.rows, () => segment.header);
+      // What other definitions made is built again soon.
+      if (!isEqual(knows, this.fingerprints(type))) continue;
+      const merged = yield* mergeSegments([segment]);
       const built = yield* buildSegment(type, yield* liveIds(segment), knows);
       if (built === undefined || !isSame(merged, built)) differing.push(stored.id);
     }

@@ -1,5 +1,8 @@
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { FhirError } from '../../fhir/error.js';
 import type { CallOptions } from '../../store/call-options.js';
+import { type Answer, type Ask, ask } from '../ask.js';
+import { BackgroundWork } from './background-work.js';
 
 /** Options of re-indexing. */
 export interface ReindexOptions extends CallOptions {
@@ -39,5 +42,63 @@ export function reindexMode(mode: ReindexMode = 'background'): ReindexMode {
   throw new FhirError('invalid', `reindex must be background or manual, not ${String(mode)}`);
 }
 
-/** In background mode, work on at most this many resources is done immediately. */
-export const AT_ONCE = 2_000;
+/** What re-indexes a database in batches, each of one type in one project. */
+export interface ReindexPort {
+  /** The number of resources to re-index, up to the limit. */
+  countUpTo(limit: number): Answer<number>;
+  /** Does the next batch. */
+  step(signal?: AbortSignal): Answer<BatchResult>;
+}
+
+/** A batch; `done` if nothing is left to do, `later` while other processes work on the rest. */
+export type BatchResult = { readonly resources: number; readonly progress: ReindexProgress } | 'later' | 'done';
+
+/** Re-indexes at once if few resources are left. @returns whether all is done */
+export function* reindexFew(): Ask<ReindexPort, boolean> {
+  if ((yield* ask((port: ReindexPort) => port.countUpTo(AT_ONCE + 1))) > AT_ONCE) return false;
+  for (;;) {
+    const batch = yield* ask((port: ReindexPort) => port.step());
+    if (typeof batch === 'string') return batch === 'done';
+  }
+}
+
+const AT_ONCE = 2_000;
+
+/** Re-indexes in the background of calls. @param onDone called when nothing is left to do */
+export function backgroundReindexing(
+  port: ReindexPort,
+  storeError: (error: unknown) => FhirError,
+  onDone?: () => void,
+): BackgroundWork {
+  const step = async (signal: AbortSignal): Promise<'more' | 'later' | 'done'> => {
+    const batch = await port.step(signal);
+    if (batch === 'done') onDone?.();
+    return typeof batch === 'string' ? batch : 'more';
+  };
+  return new BackgroundWork('Re-indexing failed', step, storeError);
+}
+
+/**
+ * Re-indexes in batches until nothing is left, and waits for the batches of other processes.
+ *
+ * @returns how many resources this call indexed
+ */
+export async function reindex(
+  { onProgress, signal }: ReindexOptions,
+  step: () => Answer<BatchResult>,
+): Promise<number> {
+  for (let count = 0; ;) {
+    const batch = await step();
+    if (batch === 'done') return count;
+    if (batch === 'later') {
+      await delay(LATER_MS, undefined, signal && { signal }).catch(() => undefined);
+      continue;
+    }
+    count += batch.resources;
+    onProgress?.(batch.progress);
+    await nextTurn();
+  }
+}
+
+/** Polling interval, in milliseconds, while other processes do the work. */
+const LATER_MS = 50;

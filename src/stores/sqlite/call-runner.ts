@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { LOOP_TURN } from '../../platform/loop-turn.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import type { CallOptions } from '../../store/call-options.js';
@@ -14,7 +13,7 @@ import { TOO_LONG, TooLong } from './database/guard.js';
 import { NoThreads } from './threads/pool.js';
 import { isLarge } from './threads/text-writes.js';
 import type { Threads } from './threads/threads.js';
-import { doWork, type WorkArguments, type WorkName, type WorkResult, WRITING } from './threads/work.js';
+import { doWork, SEARCHES, type WorkArguments, type WorkName, type WorkResult, WRITING } from './threads/work.js';
 import { THREAD_TUNING } from './database/tuning.js';
 import { isBusy } from './database/transaction.js';
 
@@ -38,8 +37,6 @@ export class CallRunner {
   #retryAt = Infinity;
   /** How often in succession they could not start. */
   #failures = 0;
-  /** How many long reads more the event loop does before a reader starts. */
-  #patience = PATIENT_READS;
 
   /** @param busyTimeout how long a write waits for the lock of another connection, in milliseconds */
   constructor(
@@ -63,10 +60,6 @@ export class CallRunner {
     database.pragma(`wal_autocheckpoint = ${LATE_CHECKPOINT_PAGES}`);
     // Waiting for a lock happens in a thread.
     database.pragma('busy_timeout = 0');
-  }
-
-  get hasThreads(): boolean {
-    return this.#threads !== undefined;
   }
 
   /** Undefined without threads, and for some time after they could not start. */
@@ -121,26 +114,31 @@ export class CallRunner {
   }
 
   /**
-   * Runs a read: a thread does again what takes long in the event loop.
+   * Does the work of a call. It begins in the event loop, and a thread does again what takes long there, or meets the lock
+   * of another connection.
    *
-   * @param readAhead does in turns of the event loop what makes a long read short; undefined if nothing does
+   * @param readAhead does in turns of the event loop what makes long work short; undefined if nothing does
    */
-  async read<Name extends WorkName>(
+  async call<Name extends WorkName>(
     name: Name,
     args: WorkArguments<Name>,
-    options: CallOptions | undefined,
-    readAhead: () => Promise<void> | undefined,
+    options?: CallOptions,
+    readAhead?: () => Promise<void> | undefined,
   ): Promise<WorkResult<Name>> {
+    if (WRITING.has(name)) this.assertWritable();
     if (this.isTurnSpent) await LOOP_TURN.next();
     const inline = (): WorkResult<Name> => doWork(this.#connection, name, args);
-    const found = this.#readBriefly(options, inline);
-    if (!(found instanceof TooLong)) return found;
-    const reading = this.isClosed ? undefined : readAhead();
-    if (reading !== undefined) {
-      await reading;
-      // PERF: a thread would take several times as long.
-      const again = this.#briefly(options, inline, PATIENCE);
-      if (!(again instanceof TooLong)) return again;
+    if (this.#mayBeBrief(name)) {
+      // PERF: a thread takes 100 ms of CPU to start, and then runs code that is not compiled yet either.
+      const found = this.#briefly(options, inline, this.#threads!.hasReader ? 1 : PATIENCE);
+      if (!(found instanceof TooLong)) return found;
+      const reading = this.isClosed ? undefined : readAhead?.();
+      if (reading !== undefined) {
+        await reading;
+        // PERF: a thread would take several times as long.
+        const again = this.#briefly(options, inline, PATIENCE);
+        if (!(again instanceof TooLong)) return again;
+      }
     }
     return this.#inThread(options, (threads) => threads.run(name, args, options), inline);
   }
@@ -153,34 +151,6 @@ export class CallRunner {
     return writes.length < THREAD_TUNING.largeCommit && !writes.some(isLarge)
       ? this.#groups.commit(writes, options)
       : this.#commitInThread(writes, options);
-  }
-
-  /** Runs work over the whole file: in the event loop if the file is small and unlocked, otherwise in a thread. */
-  async long<Name extends WorkName>(
-    name: Name,
-    args: WorkArguments<Name>,
-    options?: CallOptions,
-  ): Promise<WorkResult<Name>> {
-    if (WRITING.has(name)) this.assertWritable();
-    const inline = (): WorkResult<Name> => doWork(this.#connection, name, args);
-    const isBrief = this.#threads?.isWriting !== true && this.#isSmallFile();
-    const done = isBrief ? this.#briefly(options, inline) : TOO_LONG;
-    if (!(done instanceof TooLong)) return done;
-    return this.#inThread(options, (threads) => threads.run(name, args, options), inline);
-  }
-
-  /** Runs a short write as soon as no other connection writes. Other work continues only where there are threads. */
-  async whenUnlocked<Result>(options: CallOptions | undefined, write: () => Result): Promise<Result> {
-    this.assertWritable();
-    const end = performance.now() + this.#busyTimeout;
-    while (this.#threads !== undefined) {
-      await this.#threads.untilWritten();
-      const done = this.run(options, () => unlessLocked(write));
-      if (!(done instanceof TooLong)) return done;
-      if (performance.now() >= end) break;
-      await delay(LOCK_STEP_MS);
-    }
-    return this.run(options, write);
   }
 
   /** Runs in a thread, or in the event loop of a store without threads. */
@@ -203,8 +173,11 @@ export class CallRunner {
     }
   }
 
-  /** Whether SQLite reads all of the file in some milliseconds. */
-  #isSmallFile(): boolean {
+  /** Whether work may end soon: that over the whole file does where it is small and unlocked. */
+  #mayBeBrief(name: WorkName): boolean {
+    if (this.#threads === undefined) return false;
+    if (SEARCHES.has(name)) return true;
+    if (this.#threads.isWriting) return false;
     return this.run(undefined, () => {
       const [pages] = this.#connection.statements.read('PRAGMA page_count').get() as [number];
       return pages < THREAD_TUNING.smallFile;
@@ -257,20 +230,6 @@ export class CallRunner {
   }
 
   /**
-   * {@link #briefly} for a read.
-   *
-   * PERF: a thread takes 100 ms of CPU to start, and then runs code that is not compiled yet either. So the first reads
-   * may take longer, until a reader is there.
-   */
-  #readBriefly<Result>(options: CallOptions | undefined, work: () => Result): Result | TooLong {
-    if (this.#patience === 0 || this.#threads?.hasReader === true) return this.#briefly(options, work);
-    const start = performance.now();
-    const found = this.#briefly(options, work, PATIENCE);
-    if (performance.now() - start > THREAD_TUNING.inlineMs) this.#patience -= 1;
-    return found;
-  }
-
-  /**
    * Runs work that gives up where it takes long, or another connection has the lock that it needs.
    *
    * @param patience how many times as long as usual it may take
@@ -311,16 +270,11 @@ function unlessLocked<Result>(work: () => Result): Result | TooLong {
   }
 }
 
-/** In a new process, this many long reads may take longer in the event loop, and so may a read after its `readAhead`. */
-const PATIENT_READS = 3;
-/** How many times as long. */
+/** How many times as long work may take in the event loop where no thread is there, or after its `readAhead`. */
 const PATIENCE = 1.75;
 
 /** The longest time before threads that could not start are tried again, in milliseconds. */
 const LONGEST_PAUSE_MS = 60_000;
-
-/** Time between attempts to get a lock, in milliseconds. */
-const LOCK_STEP_MS = 20;
 
 /** Where a thread carries the log to the database: it is late if the event loop does it. */
 const LATE_CHECKPOINT_PAGES = 4 * CHECKPOINT_PAGES;

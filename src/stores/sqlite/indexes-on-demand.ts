@@ -42,7 +42,7 @@ export class IndexesOnDemand {
   }
 
   #create(): Promise<unknown> {
-    const creation = this.#calls.long('create-indexes', []);
+    const creation = this.#calls.call('create-indexes', []);
     // All waiting calls may end before the creation does.
     creation.catch(() => undefined).finally(() => (this.#creation = undefined));
     return creation;

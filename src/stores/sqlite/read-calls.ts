@@ -92,7 +92,7 @@ export class ReadCalls {
   async #read(keys: readonly ResourceKey[], counts: CallTexts, options?: CallOptions): Promise<readonly ReadResult[]> {
     const { reads } = this.#connection;
     if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-    if (!this.#calls.hasThreads || keys.length <= this.#slice) {
+    if (keys.length <= this.#slice) {
       return this.#calls.runUnchecked(options, () => this.#readCounted(keys, counts));
     }
     if (keys.length <= this.#connection.contents.textsAtOnce && reads.readsTextsOf(keys)) {
@@ -112,10 +112,8 @@ export class ReadCalls {
 
   async #search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     await this.#indexes.ready(options);
-    const find = (): KeyPage => this.#connection.search(query);
     const elements = (): typeof query.elements => query.elements;
     const { contents } = this.#connection;
-    const load = (keys: readonly number[]): StoredResource[] => contents.load(keys, elements);
     const cut = (page: KeyPage): KeyPage => {
       const texts = new CallTexts(options, query.shortens);
       if (query.before === undefined) return { ...page, keys: page.keys.slice(0, contents.fitting(page.keys, texts)) };
@@ -123,13 +121,7 @@ export class ReadCalls {
       const fitting = contents.fitting(page.keys.toReversed(), texts);
       return { ...page, keys: page.keys.slice(page.keys.length - fitting) };
     };
-    if (!this.#calls.hasThreads) {
-      return this.#calls.runUnchecked(options, () => {
-        const page = cut(find());
-        return filled(page, load(page.keys));
-      });
-    }
-    const found = await this.#calls.read('search', [query], options, () => this.#readAhead(options));
+    const found = await this.#calls.call('search', [query], options, () => this.#readAhead(options));
     const page = this.#calls.runUnchecked(options, () => cut(found));
     return filled(page, await this.#load(page.keys, elements, options));
   }
@@ -142,22 +134,16 @@ export class ReadCalls {
   ): Promise<readonly SearchPage[]> {
     await this.#indexes.ready(options);
     const { contents } = this.#connection;
-    const find = (): readonly KeyPage[] =>
-      this.#connection.searchByReference(query, parameter, targets, contents.textsWithPage);
     const elements = (): typeof query.elements => query.elements;
     const counts = new CallTexts(options);
-    const load = ({ keys, texts }: KeyPage): StoredResource[] =>
-      texts === undefined ? contents.load(keys, elements) : contents.parse(texts, elements);
-    if (!this.#calls.hasThreads) {
-      return this.#calls.runUnchecked(options, () =>
-        this.#counted(find(), counts, options).map((page) => filled(page, load(page))),
-      );
-    }
     const args = [query, parameter, targets, contents.textsWithPage] as const;
-    const found = await this.#calls.read('search-by-reference', [...args], options, () => this.#readAhead(options));
+    const found = await this.#calls.call('search-by-reference', [...args], options, () => this.#readAhead(options));
     const pages = this.#calls.runUnchecked(options, () => this.#counted(found, counts, options));
     const [first] = pages;
-    if (first?.texts !== undefined) return this.#calls.runUnchecked(options, () => [filled(first, load(first))]);
+    const texts = first?.texts;
+    if (texts !== undefined) {
+      return this.#calls.runUnchecked(options, () => [filled(first!, contents.parse(texts, elements))]);
+    }
     const resources = await this.#load(
       pages.flatMap(({ keys }) => keys),
       elements,

@@ -23,7 +23,7 @@ export function storeRemoval({ connection, calls, ready, publish, removed }: Rem
     args: WorkArguments<Name>,
     options: CallOptions | undefined,
   ): Promise<WorkResult<Name>> => {
-    const result = await calls.long(name, args, options);
+    const result = await calls.call(name, args, options);
     calls.run(undefined, () => connection.status.noteRemovals());
     removed();
     return result;

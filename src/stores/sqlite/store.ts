@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallOptions } from '../../store/call-options.js';
 import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery, VersionRange } from '../../store/history.js';
 import type { StoreRemoval } from '../../store/removal.js';
@@ -13,6 +12,8 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { isIndexTakenOver } from '../../store/index-state.js';
+import { runNow } from '../ask.js';
+import type { BackgroundWork } from '../sql/background-work.js';
 import { CallRunner } from './call-runner.js';
 import { resolveConfig, type SqliteStoreOptions } from './config.js';
 import { configureConnection } from './database/configure.js';
@@ -35,14 +36,14 @@ import { IndexWork } from './maintenance/index-work.js';
 import { IndexesOnDemand } from './indexes-on-demand.js';
 import { assertNotNewer, assertOpenable, prepareSchema } from './schema/prepare-schema.js';
 import { warnOfOtherDefinitions } from '../sql/opening.js';
-import type { ReindexOptions } from '../sql/reindex.js';
+import { backgroundReindexing, reindex, reindexFew, type ReindexOptions } from '../sql/reindex.js';
 import { ReadCalls } from './read-calls.js';
-import { Reindexing } from './maintenance/reindexing.js';
-import { SegmentRefresh } from './segment-refresh.js';
+import { SegmentRefresh } from '../sql/segment-refresh.js';
+import { FLUSH_LOADING, SqliteRefreshPort } from './segment-refresh.js';
 import { RemovalWatch } from './removal-watch.js';
 import { storeRemoval } from './store-removal.js';
 import { Threads } from './threads/threads.js';
-import { asOfNow } from './database/transaction.js';
+import { asOfNow, assertNoTransaction } from './database/transaction.js';
 import type { Verification } from './maintenance/verify.js';
 
 /**
@@ -64,10 +65,12 @@ export class SqliteStore implements ResourceStore {
   readonly #ownsDatabase: boolean;
   readonly #feed = new ChangeFeed();
   readonly #connection: Connection;
-  readonly #reindexing: Reindexing;
+  readonly #work: IndexWork;
+  readonly #reindexing: BackgroundWork;
   readonly #calls: CallRunner;
   readonly #watch: RemovalWatch;
   readonly #indexes: IndexesOnDemand;
+  readonly #refreshPort: SqliteRefreshPort;
   readonly #segments: SegmentRefresh;
   readonly #reads: ReadCalls;
 
@@ -120,17 +123,18 @@ export class SqliteStore implements ResourceStore {
       calls,
       ready: (callOptions) => this.#indexes.ready(callOptions),
       publish: (changes) => this.#feed.publish(changes),
-      removed: () => this.#segments.begin(),
+      removed: () => this.#noteSegments(),
     });
     this.#watch = new RemovalWatch(() => this.#lookForRemovals());
     connection.contents.onFilled = () => this.#watch.start();
     this.#indexes = new IndexesOnDemand(connection, calls);
-    this.#segments = new SegmentRefresh(connection, calls, { isManual: config.reindex === 'manual', ownsFile });
-    connection.segments.onDamaged = () => this.#segments.begin();
+    this.#refreshPort = new SqliteRefreshPort(connection, calls);
+    this.#segments = new SegmentRefresh(this.#refreshPort, FLUSH_LOADING);
+    if (!isReader) connection.segments.needs = this.#segments;
     this.#reads = new ReadCalls(connection, calls, this.#indexes);
     const { statements, dictionaries, status } = connection;
-    const work = new IndexWork(model, this.#database, statements, dictionaries, status);
-    this.#reindexing = new Reindexing(this.#database, work, () => this.#segments.begin());
+    const work = (this.#work = new IndexWork(model, this.#database, statements, dictionaries, status));
+    this.#reindexing = backgroundReindexing(work, storeError);
     try {
       assertOpenable(this.#database, opening);
       const synchronous = isReader ? undefined : config.synchronous;
@@ -146,8 +150,9 @@ export class SqliteStore implements ResourceStore {
         const file = resolve(database.trim());
         calls.useThreads(() => new Threads({ ...config, file, opened }));
       }
-      if (config.reindex === 'background' && isOurs && !isReader) this.#reindexing.begin();
-      this.#segments.begin();
+      if (config.reindex === 'background' && isOurs && !isReader && !runNow(reindexFew(), work))
+        this.#reindexing.start();
+      if (!isReader) this.#noteSegments();
     } catch (error) {
       if (this.#ownsDatabase) this.#database.close();
       throw fault(error);
@@ -175,7 +180,7 @@ export class SqliteStore implements ResourceStore {
     this.#calls.assertWritable();
     if (writes.some(({ kind }) => kind === 'assert-no-match')) await this.#indexes.ready(options);
     const erased = writes.filter(({ kind }) => kind === 'erase').map((write) => (write as EraseWrite).key);
-    const forget = erased.length === 0 ? undefined : await this.#segments.prepareErase(erased);
+    const forget = erased.length === 0 ? undefined : await this.#refreshPort.prepareErase(erased);
     const { results, changes } = await this.#calls
       .commit(writes, options)
       .catch((error: unknown) => {
@@ -185,7 +190,7 @@ export class SqliteStore implements ResourceStore {
       .finally(forget);
     if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
     this.#feed.publish(changes);
-    this.#segments.noteWrites(writes.length);
+    this.#segments.wrote(changes);
     return results;
   }
 
@@ -225,7 +230,7 @@ export class SqliteStore implements ResourceStore {
    * Takes about 100 µs per resource, in a thread if the store has threads; otherwise this process is blocked.
    */
   async verify(options?: CallOptions): Promise<Verification> {
-    return this.#calls.long('verify', [], options);
+    return this.#calls.call('verify', [], options);
   }
 
   /**
@@ -248,7 +253,7 @@ export class SqliteStore implements ResourceStore {
     const path = backupPath(file);
     const mode = this.#calls.run(options, () => modeOf(this.#connection.statements));
     await backUp(path, mode, async (partial) => {
-      await this.#calls.long('backup', [partial], options);
+      await this.#calls.call('backup', [partial], options);
       // The deadline may have passed while SQLite wrote.
       this.#calls.run(options, () => undefined);
     });
@@ -269,30 +274,33 @@ export class SqliteStore implements ResourceStore {
    */
   async reindex(options: ReindexOptions = {}): Promise<number> {
     const { project, pendingOnly = false, onProgress } = options;
+    this.#calls.assertWritable();
     let count = 0;
     if (project === undefined && !pendingOnly) {
-      const done = await this.#calls.long('reindex', [], options);
+      const done = await this.#calls.call('reindex', [], options);
       this.#connection.forget();
       for (const progress of done) {
         onProgress?.(progress);
         count += progress.done;
       }
-      await this.#segments.finish();
-      return count;
+    } else {
+      let isAsked = pendingOnly;
+      count = await reindex(options, () =>
+        this.#calls.run(options, () => {
+          assertNoTransaction(this.#database);
+          if (!isAsked) isAsked = this.#work.askAgain(project!);
+          return isAsked ? this.#work.step(undefined, project) : 'later';
+        }),
+      );
     }
-    if (project !== undefined && !pendingOnly) {
-      await this.#calls.whenUnlocked(options, () => this.#reindexing.askAgain(project));
-    }
-    for (;;) {
-      const batch = await this.#calls.whenUnlocked(options, () => this.#reindexing.step(project));
-      if (batch === undefined) {
-        await this.#segments.finish();
-        return count;
-      }
-      count += batch.resources;
-      onProgress?.(batch.progress);
-      await nextTurn();
-    }
+    this.#noteSegments();
+    await this.#segments.finish();
+    return count;
+  }
+
+  /** Begins the work on segments that is left, of all types. */
+  #noteSegments(): void {
+    this.#segments.note(this.#calls.run(undefined, () => this.#connection.segments.types()));
   }
 
   /** @internal Whether the index of the file is of the definitions of this store. */

@@ -1,23 +1,38 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { R4 } from '../../../src/fhir/r4.js';
 import { Connections } from '../../../src/stores/postgres/database/connections.js';
 import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
 import { IndexStatus } from '../../../src/stores/postgres/maintenance/index-status.js';
-import { SegmentRefresh } from '../../../src/stores/postgres/segment-refresh.js';
+import { PostgresRefreshPort } from '../../../src/stores/postgres/segment-refresh.js';
 import { PostgresSegments } from '../../../src/stores/postgres/segments/segments.js';
+import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
 import { PROJECT } from '../../../src/testing/conformance-case.js';
 
-/** Brings the segments of some types up to date, as another process would before it closes. */
+/** Brings the segments of some types up to date, as another process would, down to the last write. */
 export async function buildSegments(pool: PostgresPool, types: Iterable<string>, project = PROJECT): Promise<void> {
   const connections = new Connections(pool, { connectionWait: 600_000, cancelWait: 2_000 });
   const status = new IndexStatus(connections, R4);
   await status.load();
-  const all = [...types];
-  for (let left = 100; left > 0; left--) {
-    const refresh = new SegmentRefresh(connections, status, new PostgresSegments(R4));
-    refresh.stale(project, all, '');
-    await refresh.finish();
-    const text = `SELECT 1 FROM fhirgraph_segment_list WHERE NOT complete UNION ALL SELECT 1 FROM fhirgraph_segment_written`;
-    if ((await rowsOf(pool, text)).length === 0) break;
+  const port = new PostgresRefreshPort(connections, status, new PostgresSegments(R4));
+  const rules = { least: 0, flushFrom: 1, merges: true, mostOf: () => SEGMENT_TUNING.size };
+  const { signal } = new AbortController();
+  const step = async (type: string): Promise<'more' | 'later' | 'done'> => {
+    const due = { project, type, least: 0 };
+    try {
+      const progress = await port.progressOf(due, 1, signal);
+      if (typeof progress === 'string') return progress;
+      return await port.run(due, progress, port.upkeep.next(type, progress, rules), () => undefined, signal);
+    } catch (error) {
+      const meaning = await port.meaningOf(error);
+      if (meaning === undefined) throw error;
+      return meaning;
+    }
+  };
+  for (const type of types) {
+    for (let result; result !== 'done';) {
+      result = await step(type);
+      if (result === 'later') await delay(5);
+    }
   }
   connections.close();
 }

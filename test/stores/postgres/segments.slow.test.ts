@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import { COPY } from '../../../src/stores/postgres/database/copy-text.js';
 import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
-import { SEGMENT_TUNING } from '../../../src/stores/postgres/rows/segment-tables.js';
+import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
 import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { SIZES } from '../../../src/stores/segments/run-format.js';

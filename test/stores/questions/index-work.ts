@@ -1,9 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
-import { SEGMENT_TUNING as POSTGRES_SEGMENTS } from '../../../src/stores/postgres/rows/segment-tables.js';
 import { TUNING as POSTGRES_SCANS } from '../../../src/stores/postgres/scans/tuning.js';
 import { SIZES } from '../../../src/stores/segments/run-format.js';
-import { SEGMENT_TUNING } from '../../../src/stores/sqlite/rows/segment-tables.js';
+import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
 import { TUNING as SQLITE_SCANS } from '../../../src/stores/sqlite/scans/tuning.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { oneOf } from '../../../src/testing/random.js';
@@ -12,7 +11,7 @@ import { buildSegments } from '../postgres/build-segments.js';
 // The only file of the questions that knows the machinery behind the stores. It makes the index of broad questions from few
 // resources, and lets each question take a random way. Whoever replaces that index replaces this file, and no question.
 
-const TUNINGS = [POSTGRES_SEGMENTS, POSTGRES_SCANS, SEGMENT_TUNING, SQLITE_SCANS, SIZES] as const;
+const TUNINGS = [POSTGRES_SCANS, SEGMENT_TUNING, SQLITE_SCANS, SIZES] as const;
 const USUAL = TUNINGS.map((one) => ({ ...one }));
 
 type Random = () => number;
@@ -25,17 +24,16 @@ type Random = () => number;
 export function useSmallIndexes(random: Random, granule = 8): void {
   useUsualWays();
   Object.assign(SEGMENT_TUNING, { minResources: 1, size: 5 * granule, flushFrom: oneOf([1, 20], random) });
-  Object.assign(POSTGRES_SEGMENTS, { minResources: 1, size: 5 * granule, flushFrom: oneOf([1, 20], random) });
   if (random() < 0.5) Object.assign(SIZES, { block: 8, row: 32, frequent: 16, ids: 16 });
-  small = [SEGMENT_TUNING, POSTGRES_SEGMENTS, SIZES].map((one) => ({ ...one }));
+  small = [SEGMENT_TUNING, SIZES].map((one) => ({ ...one }));
 }
 
-let small: readonly object[] = [SEGMENT_TUNING, POSTGRES_SEGMENTS, SIZES];
+let small: readonly object[] = [SEGMENT_TUNING, SIZES];
 
 /** Undoes {@link useRandomWay}. */
 export function useUsualWay(): void {
   useUsualWays();
-  for (const [index, one] of [SEGMENT_TUNING, POSTGRES_SEGMENTS, SIZES].entries()) Object.assign(one, small[index]);
+  for (const [index, one] of [SEGMENT_TUNING, SIZES].entries()) Object.assign(one, small[index]);
 }
 
 function useUsualWays(): void {
@@ -46,12 +44,10 @@ function useUsualWays(): void {
 export function useRandomWay(random: Random): void {
   useUsualWay();
   if (random() < 0.1) return;
-  const [ways, segments] = oneOf(SQLITE_WAYS, random);
-  Object.assign(SQLITE_SCANS, ways);
-  Object.assign(SEGMENT_TUNING, segments);
+  Object.assign(SQLITE_SCANS, oneOf(SQLITE_WAYS, random));
   Object.assign(POSTGRES_SCANS, oneOf(POSTGRES_WAYS, random));
   // Without segments, the matches of the rarest condition are tested.
-  if (random() < 0.3) Object.assign(POSTGRES_SEGMENTS, { maxWritten: -1 });
+  if (random() < 0.3) Object.assign(POSTGRES_SCANS, { maxWritten: -1 });
 }
 
 /** The next questions use the index from the first row on, so that it is read for small data, too. */
@@ -60,19 +56,17 @@ export function useEveryPart(): void {
   Object.assign(SQLITE_SCANS, { narrow: 0, walked: 0 });
 }
 
-const NO_SEGMENTS: Partial<typeof SEGMENT_TUNING> = { maxWritten: -1 };
-
-const SQLITE_WAYS: readonly (readonly [Partial<typeof SQLITE_SCANS>, Partial<typeof SEGMENT_TUNING>])[] = [
+const SQLITE_WAYS: readonly Partial<typeof SQLITE_SCANS>[] = [
   // By segments, and before that by a few rows.
-  [{ narrow: 0, walked: 0 }, {}],
-  [{ narrow: 5, walked: 10, firstChunk: 2 }, {}],
+  { narrow: 0, walked: 0 },
+  { narrow: 5, walked: 10, firstChunk: 2 },
   // Walked a little, or collected, and otherwise by segments.
-  [{ narrow: 0, walked: 1e6, firstChunk: 1, maxChunk: 30 }, {}],
-  [{ narrow: 1e6, maxSorted: 2 }, {}],
+  { narrow: 0, walked: 1e6, firstChunk: 1, maxChunk: 30 },
+  { narrow: 1e6, maxSorted: 2 },
   // Collected, or walked to the end.
-  [{ narrow: 0, walked: 0, maxSorted: 2 }, NO_SEGMENTS],
-  [{ narrow: 0, walked: 0, maxCollected: 0 }, NO_SEGMENTS],
-  [{ narrow: 0, walked: 0, maxCollected: 0, firstChunk: 1, maxChunk: 3 }, NO_SEGMENTS],
+  { narrow: 0, walked: 0, maxSorted: 2, maxWritten: -1 },
+  { narrow: 0, walked: 0, maxCollected: 0, maxWritten: -1 },
+  { narrow: 0, walked: 0, maxCollected: 0, firstChunk: 1, maxChunk: 3, maxWritten: -1 },
 ];
 
 const POSTGRES_WAYS: readonly Partial<typeof POSTGRES_SCANS>[] = [

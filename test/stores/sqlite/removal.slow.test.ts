@@ -7,7 +7,7 @@ import { type Criteria, ALL } from '../../../src/search/criteria/criteria.js';
 import type { ResourceStore } from '../../../src/store/store.js';
 import type { EraseWrite } from '../../../src/store/write.js';
 import { Contents } from '../../../src/stores/sqlite/rows/contents.js';
-import { SEGMENT_TUNING } from '../../../src/stores/sqlite/rows/segment-tables.js';
+import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
 import { REMOVAL_TUNING } from '../../../src/stores/sqlite/removal-watch.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { THREAD_TUNING } from '../../../src/stores/sqlite/database/tuning.js';

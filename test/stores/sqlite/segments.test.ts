@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import { SIZES } from '../../../src/stores/segments/run-format.js';
 import { THREAD_TUNING } from '../../../src/stores/sqlite/database/tuning.js';
-import { SEGMENT_TUNING } from '../../../src/stores/sqlite/rows/segment-tables.js';
+import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
 import { TUNING as SCANS } from '../../../src/stores/sqlite/scans/tuning.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import type { SearchQuery } from '../../../src/store/search-query.js';
@@ -21,8 +21,8 @@ const [TUNING, USUAL] = [{ ...SEGMENT_TUNING }, { ...SIZES }];
 const USUAL_SCANS = { ...SCANS };
 
 beforeEach(() => {
-  Object.assign(SEGMENT_TUNING, { minResources: 1, size: 40, flushFrom: 8, maxWritten: 60 });
-  Object.assign(SCANS, { narrow: 0, walked: 0 });
+  Object.assign(SEGMENT_TUNING, { minResources: 1, size: 40, flushFrom: 8 });
+  Object.assign(SCANS, { narrow: 0, walked: 0, maxWritten: 60 });
 });
 afterEach(() => {
   Object.assign(SEGMENT_TUNING, TUNING);

@@ -5,7 +5,7 @@ import { indexTakenOver } from '../../../store/index-state.js';
 import { type Codes, EVERY, isMadeAgain, isWhole, readCodes, REMAKE } from '../../sql/index-changes.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { parseStored } from '../../sql/parse-stored.js';
-import { doneBeforeEnd, type ReindexProgress } from '../../sql/reindex.js';
+import { type BatchResult, doneBeforeEnd, type ReindexPort } from '../../sql/reindex.js';
 import { Sql, sql } from '../../sql/sql.js';
 import { arrayText } from '../rows/array.js';
 import type { Connections } from '../database/connections.js';
@@ -14,6 +14,7 @@ import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
 import type { IndexStatus } from './index-status.js';
 import { addWork, endWork } from '../schema/index-takeover.js';
 import { parameterKey, plainKey, projectKey } from '../rows/keys.js';
+import { removeSegments } from '../rows/segment-tables.js';
 import { inTransaction, type Transaction } from '../database/transaction.js';
 
 /**
@@ -22,7 +23,7 @@ import { inTransaction, type Transaction } from '../database/transaction.js';
  * A batch locks its work item and the resources it reads, and writes their rows and its position in one transaction. So
  * nothing is lost when a process ends, and several processes can work on different types and projects concurrently.
  */
-export class IndexWork {
+export class IndexWork implements ReindexPort {
   readonly #connections: Connections;
   readonly #status: IndexStatus;
   readonly #model: FhirModel;
@@ -35,7 +36,6 @@ export class IndexWork {
     this.#attempts = attempts;
   }
 
-  /** The number of resources to re-index, up to the limit. */
   async countUpTo(limit: number): Promise<number> {
     const [row] = await this.#connections.run(sql`SELECT count(*) FROM (SELECT 1 FROM fhirgraph_index_work w
       JOIN resource r ON r.project = w.project AND r.type = w.type WHERE r.content IS NOT NULL LIMIT ${limit}) AS r`);
@@ -51,17 +51,16 @@ export class IndexWork {
   }
 
   /**
-   * Does the next batch, of one type in one project.
+   * Does the next batch.
    *
-   * @returns the batch; `done` if nothing is left, `later` if other processes work on the rest
    * @throws FhirError `unavailable` - another process has taken the database over
    * @throws FhirError `corrupt` - the text of a resource is damaged
    */
-  async step(signal: AbortSignal | undefined, project?: string): Promise<BatchResult | 'later' | 'done'> {
+  async step(signal?: AbortSignal, project?: string): Promise<BatchResult> {
     return this.#inTransaction(signal, (transaction) => this.#step(transaction, project));
   }
 
-  async #step(transaction: Transaction, project: string | undefined): Promise<BatchResult | 'later' | 'done'> {
+  async #step(transaction: Transaction, project: string | undefined): Promise<BatchResult> {
     await this.#assertOurs(transaction);
     const ofProject = project === undefined ? sql`TRUE` : sql`w.project = ${projectKey(project)}`;
     const [row] = await transaction.run(sql`SELECT w.project, w.type, w.parameters, w.cursor, w.done, w.total
@@ -73,6 +72,8 @@ export class IndexWork {
     }
     const [shardKey, type, codes, cursor, done, counted] = row as WorkRow;
     const shard = plainKey(shardKey);
+    // Segments know the definitions that they are made with. They are dropped where all is made again.
+    if (cursor === '' && readCodes(codes).includes(REMAKE)) await removeSegments(transaction, shard, type);
     const total = counted ?? (await countResources(transaction, shard, type));
     const { resources, isLast } = await readBatch(transaction, shard, type, cursor);
     const held = await transaction.run(
@@ -146,13 +147,6 @@ export class IndexWork {
   ): Promise<Result> {
     return inTransaction(this.#connections, { serializable: false, attempts: this.#attempts, signal }, action);
   }
-}
-
-/** The result of a batch. */
-export interface BatchResult {
-  /** Number of current resources. */
-  readonly resources: number;
-  readonly progress: ReindexProgress;
 }
 
 interface BatchResource {

@@ -1,20 +1,8 @@
-import { listOf, MAX_SIZE } from '../../segments/port.js';
+import { listOf } from '../../segments/port.js';
 import { type Sql, sql } from '../../sql/sql.js';
 import { arrayText, plainArrayText } from './array.js';
 import { textKey } from './keys.js';
 import type { Runner } from './meta.js';
-
-/** Only tests change it. */
-export const SEGMENT_TUNING = {
-  /** Types with fewer resources have no segments, unless a search of a larger type leads to them. */
-  minResources: 256,
-  /** Most resources of a new segment. */
-  size: MAX_SIZE,
-  /** With so many writes since the list was made, they become a segment. */
-  flushFrom: 300,
-  /** With more writes, the segments of a type answer nothing: a search would take long to read the written resources. */
-  maxWritten: 2_000,
-};
 
 /** Notes writes, in their transaction. A type without a list needs no note: its list begins with a later state. */
 export function noteWritten(shard: string, written: readonly { readonly type: string; readonly id: string }[]): Sql {

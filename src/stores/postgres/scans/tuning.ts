@@ -2,6 +2,8 @@
 export const TUNING = {
   /** The longest scan of which each resource is tested at once. More take longer than a page by segments. */
   look: 400,
+  /** With more writes since its list was made, the segments of a type answer nothing: reading the written resources takes long. */
+  maxWritten: 2_000,
   /** How far scans are read to find the rarest condition, if there are no segments; and how far if all are longer. */
   rare: 4_000,
   frequent: 40_000,

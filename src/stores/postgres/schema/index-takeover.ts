@@ -8,7 +8,6 @@ import { randomNumber } from '../../sql/random-number.js';
 import { sql } from '../../sql/sql.js';
 import { arrayText } from '../rows/array.js';
 import { readMeta, type Runner, setMeta } from '../rows/meta.js';
-import { removeSegments } from '../rows/segment-tables.js';
 
 /** True if the rows are made with our definitions. @throws FhirError `unavailable` - a newer version made them */
 export async function isOurs(runner: Runner, model: FhirModel): Promise<boolean> {
@@ -84,7 +83,6 @@ function portOf(runner: Runner): shared.TakeoverPort<Place> {
       )) as unknown as readonly (readonly [string, string])[],
     async removeWork([shard], type) {
       await runner.run(sql`DELETE FROM fhirgraph_index_work WHERE project = ${shard!} AND type = ${type}`);
-      await removeSegments(runner, shard!, type);
       // Serialized, because two concurrent ends would each still see the work of the other.
       await runner.run(sql`SELECT 1 FROM fhirgraph_meta WHERE name = 'index_pending' FOR UPDATE`);
       const others = await runner.run(sql`SELECT 1 FROM fhirgraph_index_work WHERE type = ${type} LIMIT 1`);

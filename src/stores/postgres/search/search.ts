@@ -9,6 +9,7 @@ import { DecidingKeys } from '../../sql/pages/deciding-keys.js';
 import { parseStoredParts } from '../../sql/parse-stored.js';
 import { planRows } from '../../sql/plan.js';
 import { inPlan, rowScope, type RowScope } from '../../sql/rows.js';
+import type { SegmentNeeds } from '../../sql/segment-refresh.js';
 import { allOf, FALSE, type Sql, sql, TRUE } from '../../sql/sql.js';
 import type { Row } from '../database/lent-connection.js';
 import type { Reader, Run } from '../database/run.js';
@@ -27,7 +28,7 @@ import { withOwnScan } from '../scans/own-scans.js';
 import { TUNING } from '../scans/tuning.js';
 import type { SegmentPage } from '../../segments/segment-search.js';
 import { rowsStatement } from '../segments/segment-port.js';
-import type { PostgresSegments, SegmentWork } from '../segments/segments.js';
+import type { PostgresSegments } from '../segments/segments.js';
 
 /** The conditions under which the statements of a search may run; see {@link epochHolds}. */
 export interface Validity {
@@ -39,7 +40,7 @@ export interface Validity {
 /** The state of the index seen by a search. */
 export interface SearchIndex extends Reader, Validity {
   readonly segments: PostgresSegments;
-  readonly work: SegmentWork;
+  readonly work: SegmentNeeds;
   /** Counts the texts of the page. Undefined: they are not counted. */
   readonly texts?: CallTexts | undefined;
 }

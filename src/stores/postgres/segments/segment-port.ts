@@ -25,7 +25,8 @@ import { BATCH_TEXTS } from '../rows/bounded-texts.js';
 import { byKey } from '../rows/by-key.js';
 import { postgresDialect } from '../rows/dialect.js';
 import { resourceKeyIn, textKey } from '../rows/keys.js';
-import { removeRows, SEGMENT_TUNING } from '../rows/segment-tables.js';
+import { removeRows } from '../rows/segment-tables.js';
+import { TUNING } from '../scans/tuning.js';
 
 /** The states of types that were read last. PERF: the next search reads what has changed since. */
 export type KnownStates = Map<string, KnownState>;
@@ -52,12 +53,6 @@ export interface PortSearch {
   /** Ends the statement that reads the states, unless it holds. */
   readonly holds: Sql;
   readonly known: KnownStates;
-  /**
-   * Called with types that have no complete list, or one with many writes since. If one has no list, or more than
-   * `maxWritten` writes, no type has: the search takes another way, which is shorter than testing each resource that a chain
-   * into such a type leaves open.
-   */
-  readonly stale: (types: readonly string[]) => void;
 }
 
 /** Rows by segment and name, in the order of these. */
@@ -92,9 +87,9 @@ export class PostgresSegmentPort implements SegmentPort {
   }
 
   async states(types: readonly string[]): Promise<readonly StoredState[]> {
-    const { holds = TRUE, known: kept, stale } = this.#search ?? {};
-    const { mostWritten = NO_LIMITS.maxWritten } = this.#connection;
-    const { maxWritten, flushFrom } = stale === undefined ? NO_LIMITS : SEGMENT_TUNING;
+    const { holds = TRUE, known: kept } = this.#search ?? {};
+    const { mostWritten = NO_LIMIT } = this.#connection;
+    const maxWritten = this.#search === undefined ? NO_LIMIT : TUNING.maxWritten;
     const known = types.map((type) => kept?.get(type));
     const ids = arrayText(known.map((one) => one?.list.id ?? ''));
     const digests = arrayText(known.map((one) => one?.digest ?? ''));
@@ -109,7 +104,7 @@ export class PostgresSegmentPort implements SegmentPort {
       LEFT JOIN LATERAL (SELECT count(*)::int AS size, count(*) || ' ' || coalesce(sum(w.stamp), 0) AS digest
         FROM (SELECT w.stamp FROM ${written} LIMIT ${maxWritten + 1}) w) d ON TRUE
       WHERE ${holds} ORDER BY t.n`);
-    const states = types.map((type, index): StoredState => {
+    return types.map((type, index): StoredState => {
       const [id, text, size, digest, writes] = rows[index] as unknown as StateRow;
       if (id === null || size > maxWritten) return NO_STATE;
       const before = known[index];
@@ -118,12 +113,6 @@ export class PostgresSegmentPort implements SegmentPort {
       kept?.set(type, { list, digest, written: state });
       return { list, written: state };
     });
-    if (stale === undefined) return states;
-    const isStale = (index: number): boolean =>
-      !isComplete(states[index]!.list) || Number(rows[index]![2]) >= flushFrom;
-    const noted = types.filter((_, index) => isStale(index));
-    if (noted.length > 0) stale(noted);
-    return states.every(({ list }) => isComplete(list)) ? states : types.map(() => NO_STATE);
   }
 
   async rows(keys: readonly RowKey[]): Promise<readonly (Uint8Array | undefined)[]> {
@@ -265,7 +254,7 @@ interface NamedRow extends RowKey {
 }
 
 /** A `LIMIT` of one more is a number of 32 bits. */
-const NO_LIMITS = { maxWritten: 0x7ffffffe, flushFrom: Infinity };
+const NO_LIMIT = 0x7ffffffe;
 
 const NO_STATE: StoredState = { list: undefined, written: [] };
 

@@ -9,6 +9,7 @@ import { runAwaiting } from '../../ask.js';
 import { DamagedSegment, SegmentCache } from '../../segments/segment-rows.js';
 import { SegmentIndex, type SegmentPage, typesOf } from '../../segments/segment-search.js';
 import { type PreparedErasure, SegmentUpkeep } from '../../segments/upkeep.js';
+import type { SegmentNeeds } from '../../sql/segment-refresh.js';
 import { type Sql, sql } from '../../sql/sql.js';
 import type { Connections } from '../database/connections.js';
 import type { Run } from '../database/run.js';
@@ -29,15 +30,7 @@ export interface SegmentSearch {
   readonly run: Run;
   /** Ends a statement, unless it holds. */
   readonly holds: Sql;
-  readonly work: SegmentWork;
-}
-
-/** Makes segments in the background. */
-export interface SegmentWork {
-  /** Notes types that have no list, or one with many writes since. @param searched the type whose search led to them */
-  stale(project: string, types: readonly string[], searched: string): void;
-  /** Notes types of which some segment is damaged. */
-  damaged(project: string, types: readonly string[]): void;
+  readonly work: SegmentNeeds;
 }
 
 /** The segments of a database, as a process sees them. */
@@ -86,17 +79,15 @@ export class PostgresSegments {
       project,
       holds,
       known,
-      stale: (types) => work.stale(project, types, type),
     });
     const { offset, limit } = pageOf(query);
     const edge = pageEdgeOf(this.#model, query);
     const page = wanted.page ? { offset, limit, edge } : { limit: 0 };
+    const asked = { type, criteria, sort, baseUrl, ...page, total: wanted.total };
+    // Without all lists, another way is shorter than testing each resource that a chain leaves open.
+    const lists = { isWhole: true, stale: (types: readonly string[]) => work.stale(project, types, type) };
     try {
-      return await runAwaiting(
-        index.search({ type, criteria, sort, baseUrl, ...page, total: wanted.total }),
-        port,
-        new Pace(),
-      );
+      return await runAwaiting(index.search(asked, lists), port, new Pace());
     } catch (error) {
       if (!(error instanceof DamagedSegment)) throw error;
       this.forget();
@@ -167,9 +158,6 @@ export class PostgresSegments {
     return problems;
   }
 }
-
-/** Of a store that only reads. */
-export const NO_WORK: SegmentWork = { stale: () => undefined, damaged: () => undefined };
 
 /** By type and project. */
 type PreparedErasures = ReadonlyMap<string, PreparedErasure>;

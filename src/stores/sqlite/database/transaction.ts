@@ -84,10 +84,14 @@ export function asOfNow<Result>(database: SqliteDatabase, action: () => Result):
   return database.inTransaction ? action() : inSnapshot(database, action);
 }
 
+/** @throws FhirError `unavailable` */
+export function assertNoTransaction(database: SqliteDatabase): void {
+  if (!database.inTransaction) return;
+  throw new FhirError('unavailable', "The host's connection has a transaction open; it must end first");
+}
+
 function begin(database: SqliteDatabase, statement: 'BEGIN' | 'BEGIN IMMEDIATE'): void {
-  if (database.inTransaction) {
-    throw new FhirError('unavailable', "The host's connection has a transaction open; it must end first");
-  }
+  assertNoTransaction(database);
   untilUnlocked(database, () => database.exec(statement));
 }
 
@@ -113,6 +117,17 @@ const patience = new WeakMap<SqliteDatabase, number>();
  */
 export function setPatience(database: SqliteDatabase, milliseconds: number): void {
   patience.set(database, milliseconds);
+}
+
+/** Never waits for another process's lock, because the wait would block everything else in this process. */
+export function withoutWaiting<Result>(database: SqliteDatabase, action: () => Result): Result {
+  const timeout = Number(database.pragma('busy_timeout', { simple: true }));
+  database.pragma('busy_timeout = 0');
+  try {
+    return action();
+  } finally {
+    database.pragma(`busy_timeout = ${timeout}`);
+  }
 }
 
 /** True if another connection holds the lock. */

@@ -2,7 +2,7 @@ import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { markEntries } from '../../sql/extremes.js';
 import { type Codes, EVERY, isMadeAgain, isWhole, readCodes, REMAKE } from '../../sql/index-changes.js';
-import { doneBeforeEnd, type ReindexProgress } from '../../sql/reindex.js';
+import { type BatchResult, doneBeforeEnd, type ReindexPort } from '../../sql/reindex.js';
 import { type Dictionaries, settleAll } from '../rows/dictionary.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import type { IndexStatus } from '../schema/index-status.js';
@@ -11,9 +11,10 @@ import { IndexWriter } from '../rows/index-writer.js';
 import { textAt } from '../rows/current-resources.js';
 import { parseKept } from '../rows/kept-text.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
+import { removeSegments } from '../rows/segment-tables.js';
 import { Shapes } from '../rows/shapes.js';
 import type { Statements } from '../database/statements.js';
-import { inTransaction } from '../database/transaction.js';
+import { inTransaction, isBusy, withoutWaiting } from '../database/transaction.js';
 
 /**
  * Re-indexes rows made with other definitions, in batches.
@@ -22,7 +23,7 @@ import { inTransaction } from '../database/transaction.js';
  * ends, and no two processes do the same work. Concurrent writes already make rows with the new definitions, and
  * re-indexing them is harmless.
  */
-export class IndexWork {
+export class IndexWork implements ReindexPort {
   readonly #database: SqliteDatabase;
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
@@ -45,49 +46,57 @@ export class IndexWork {
     this.#shapes = new Shapes(statements, dictionaries);
   }
 
-  /** The number of resources to re-index, up to the limit. */
   countUpTo(limit: number): number {
     return (this.#statements.read(COUNT_WORK).get(limit) as [number])[0];
   }
 
-  /** Whether anything is left to do. Read-only. */
-  get isLeft(): boolean {
-    return this.#statements.read(NEXT_WORK).get() !== undefined;
-  }
-
-  /** Queues all rows of a project for re-indexing. */
-  askAgain(project: string): void {
-    inTransaction(this.#database, () => {
-      assertNotOvertaken(this.#statements, this.#status);
+  /** Queues all rows of a project for re-indexing. They stay complete throughout. @returns false while the file is locked */
+  askAgain(project: string): boolean {
+    return this.#now(() => {
       addWork(this.#statements, { [EVERY]: [REMAKE] }, project);
-    });
+      return true;
+    }, false);
   }
 
   /**
-   * Does the next batch, of one type in one project.
+   * Does the next batch, some milliseconds of work. An up-to-date file is not locked.
    *
-   * @param goesOn called after each resource with their number; false ends the batch
-   * @returns the batch; undefined if nothing is left to do
-   * @throws FhirError `unavailable` - another process writes, or has taken the file over
+   * @throws FhirError `unavailable` - another process has taken the file over
    * @throws FhirError `corrupt` - the text of a resource is damaged
    */
-  step(goesOn: (resources: number) => boolean, project?: string): BatchResult | undefined {
+  step(_?: AbortSignal, project?: string): BatchResult {
+    // The connection belongs to the host, or the host has closed it.
+    if (!this.#database.open) return 'done';
+    if (this.#database.inTransaction) return 'later';
+    assertNotOvertaken(this.#statements, this.#status);
+    if (this.#nextWork(project) === undefined) return 'done';
+    // One resource may take as long as a thousand others.
+    const end = performance.now() + BATCH_MS;
+    return this.#now(() => this.#step(() => performance.now() < end, project), 'later');
+  }
+
+  /** Runs work in a transaction. @param locked the result where another process has the lock */
+  #now<Result>(work: () => Result, locked: Result): Result {
+    const all = (): Result => {
+      assertNotOvertaken(this.#statements, this.#status);
+      return work();
+    };
     try {
-      return inTransaction(
-        this.#database,
-        () => this.#step(goesOn, project),
-        (committed) => this.#settle(committed),
+      return withoutWaiting(this.#database, () =>
+        inTransaction(this.#database, all, (committed) => this.#settle(committed)),
       );
-    } finally {
-      this.#status.forget();
+    } catch (error) {
+      if (isBusy(error)) return locked;
+      throw error;
     }
   }
 
-  #step(goesOn: (resources: number) => boolean, project?: string): BatchResult | undefined {
-    assertNotOvertaken(this.#statements, this.#status);
+  #step(goesOn: () => boolean, project?: string): BatchResult {
     const work = this.#nextWork(project);
-    if (work === undefined) return undefined;
+    if (work === undefined) return 'done';
     const { collection, type } = work;
+    // Segments know the definitions that they are made with. They are dropped where all is made again.
+    if (work.cursor === '' && work.parameters.includes(REMAKE)) removeSegments(this.#statements, collection);
     const total = work.total ?? (this.#statements.read(COUNT_RESOURCES).get(collection) as [number])[0];
     // Parameters that get a number from here on have no values yet.
     const keys = this.#parameterKeys(collection, work.parameters);
@@ -98,7 +107,8 @@ export class IndexWork {
       for (const row of rows) {
         this.#indexAgain(work, keys, row);
         cursor = row[1];
-        if (goesOn(++resources) || (row === rows.at(-1) && rows.length < AT_ONCE)) continue;
+        resources++;
+        if (goesOn() || (row === rows.at(-1) && rows.length < AT_ONCE)) continue;
         const done = work.done + resources;
         this.#statements.write(SET_PLACE).run(cursor, done, total, collection);
         this.#flush();
@@ -155,17 +165,12 @@ export class IndexWork {
   }
 
   #settle(committed: boolean): void {
+    this.#status.forget();
     settleAll(this.#dictionaries, committed);
     if (committed) return;
     this.#index.clear();
     this.#shapes.clear();
   }
-}
-
-/** The result of a batch. */
-export interface BatchResult {
-  readonly resources: number;
-  readonly progress: ReindexProgress;
 }
 
 interface Work {
@@ -183,6 +188,8 @@ type WorkRow = readonly [number, string, string, string, string, number, number 
 type ResourceRow = readonly [key: number, id: string, version: number, updated: number, content: number, shape: number];
 
 const AT_ONCE = 50;
+/** The duration of a batch. */
+const BATCH_MS = 8;
 
 const nextWork = (from: string): string =>
   `SELECT w.collection, c.project, c.type, w.parameters, w.cursor, w.done, w.total FROM ${from} ORDER BY w.rank LIMIT 1`;

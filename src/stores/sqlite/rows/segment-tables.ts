@@ -1,22 +1,4 @@
-import { MAX_SIZE } from '../../segments/port.js';
 import type { Statements } from '../database/statements.js';
-
-/** Only tests change it. */
-export const SEGMENT_TUNING = {
-  /**
-   * Types with fewer resources have no segments. A chain into such a type is tested per resource: of 60,000 resources,
-   * counting the Observations of 1,200 women took 330 ms, and 1 ms with segments of Patients.
-   */
-  minResources: 256,
-  /** Most resources of a new segment. */
-  size: MAX_SIZE,
-  /** With so many writes since the list was made, they become a segment as soon as nothing is written for a moment. */
-  flushFrom: 300,
-  /** With so many, they do while more is written: a load makes few segments, which are merged once. */
-  flushBusy: 8_192,
-  /** With more writes, the segments of a type answer nothing: a search would take long to read the written resources. */
-  maxWritten: 16_384,
-};
 
 /**
  * The tables of the segments: see src/stores/segments.

@@ -6,7 +6,6 @@ import * as shared from '../../sql/index-takeover.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import type { Statements } from '../database/statements.js';
 import { inTransaction } from '../database/transaction.js';
-import { removeSegments } from '../rows/segment-tables.js';
 
 /** Records the definitions for the rows of a new file. */
 export function noteDefinitions(statements: Statements, model: FhirModel): void {
@@ -78,12 +77,10 @@ function portOf(statements: Statements): SyncPort<shared.TakeoverPort<Place>> {
     },
     setWork({ collection, rank }, _, codes) {
       statements.write(SET_WORK).run(collection, rank, JSON.stringify(codes));
-      removeSegments(statements, collection);
     },
     work: () => statements.read(READ_WORK).all() as [type: string, codes: string][],
     removeWork({ collection }, type) {
       statements.write('DELETE FROM index_work WHERE collection = ?').run(collection);
-      removeSegments(statements, collection);
       return statements.read(OTHER_WORK).get(type) !== undefined;
     },
   };

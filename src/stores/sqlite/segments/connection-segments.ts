@@ -8,23 +8,16 @@ import type { FingerprintsOf } from '../../segments/evaluation.js';
 import type { SegmentPort } from '../../segments/port.js';
 import { DamagedSegment, SegmentCache } from '../../segments/segment-rows.js';
 import { SegmentIndex, type SegmentPage, type SegmentQuery, typesOf } from '../../segments/segment-search.js';
-import { type PreparedErasure, SegmentUpkeep } from '../../segments/upkeep.js';
+import { type PreparedErasure, type Progress, SegmentUpkeep } from '../../segments/upkeep.js';
+import { type DueType, NO_WORK, type SegmentNeeds } from '../../sql/segment-refresh.js';
 import { LOOP_TURN } from '../../../platform/loop-turn.js';
 import { type Guard, TooLong } from '../database/guard.js';
 import { inTransaction } from '../database/transaction.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import { countOfCollection } from '../rows/shapes.js';
 import { listIdOf, type SegmentSource, SqliteSegmentPort } from './segment-port.js';
-import { removeSegments, SEGMENT_TUNING } from '../rows/segment-tables.js';
-
-/** The next work on the segments of a type of a project. */
-export interface SegmentWork {
-  readonly kind: 'begin' | 'build' | 'flush' | 'merge' | 'drop';
-  readonly project: string;
-  readonly type: string;
-  /** The id of the list that it changes. */
-  readonly list: string | undefined;
-}
+import { removeSegments } from '../rows/segment-tables.js';
+import { TUNING } from '../scans/tuning.js';
 
 /** The segments of a file, as a connection sees them. */
 export class ConnectionSegments {
@@ -33,18 +26,11 @@ export class ConnectionSegments {
   readonly #guard: Guard;
   readonly #projects = new LRUCache<string, ProjectSegments>({ max: MAX_PROJECTS });
   #cache = new SegmentCache(CACHE_BYTES);
-  /** The types whose list is damaged, by their collections. */
-  readonly #damaged = new Set<number>();
-  /** Called when a search finds a list damaged. */
-  onDamaged: (() => void) | undefined;
+  needs: SegmentNeeds = NO_WORK;
   /** The search that gave up last, because it took long. */
   #interrupted: { readonly project: string; readonly asked: SegmentQuery } | undefined;
   /** What was made before erasures, each of exactly these resources. */
   readonly #prepared = new Set<{ readonly name: string; readonly erasure: PreparedErasure }>();
-  /** Whether a search has found no list. */
-  isMissed = false;
-  /** The lists after whose last change nothing could be merged, by their collections. */
-  readonly #merged = new Map<number, string>();
 
   constructor(source: SegmentSource, guard: Guard) {
     this.#source = source;
@@ -70,13 +56,12 @@ export class ConnectionSegments {
     const edge = pageEdgeOf(this.#source.model, query);
     const asked = { type, criteria, sort, offset, limit, total, baseUrl, edge };
     try {
-      const found = runNow(index.search(asked), port, () => this.#guard.check());
-      if (found === undefined) this.isMissed = true;
-      return found;
+      const stale = (types: readonly string[]): void => this.needs.stale(project, types, type);
+      return runNow(index.search(asked, { stale }), port, () => this.#guard.check());
     } catch (error) {
       if (error instanceof TooLong) this.#interrupted = { project, asked };
       if (!(error instanceof DamagedSegment)) throw error;
-      this.#noteDamaged(project, typesOf(type, criteria));
+      this.needs.damaged(project, typesOf(type, criteria));
       return undefined;
     }
   }
@@ -110,93 +95,50 @@ export class ConnectionSegments {
     );
   }
 
-  /** Notes that the list of some work has to be made again. @returns false if the error has another reason */
-  isDamaged(error: unknown, { project, type }: SegmentWork): boolean {
-    if (!(error instanceof DamagedSegment)) return false;
-    this.#noteDamaged(project, [type]);
-    return true;
-  }
-
-  #noteDamaged(project: string, types: readonly string[]): void {
-    for (const type of types) {
-      const collection = this.#source.dialect.collection(project, type) as number | undefined;
-      if (collection !== undefined) this.#damaged.add(collection);
-    }
-    this.onDamaged?.();
-  }
-
   #of(project: string): ProjectSegments {
     let known = this.#projects.get(project);
     if (known === undefined) {
-      const port = new SqliteSegmentPort(project, this.#source, () => SEGMENT_TUNING.maxWritten);
+      const port = new SqliteSegmentPort(project, this.#source, () => TUNING.maxWritten);
       known = { port, index: new SegmentIndex(this.fingerprints, this.#cache) };
       this.#projects.set(project, known);
     }
     return known;
   }
 
-  /** The port and the steps that change the segments of a project. */
-  upkeepOf(project: string): { readonly port: SqliteSegmentPort; readonly upkeep: SegmentUpkeep } {
-    return {
-      port: new SqliteSegmentPort(project, this.#source),
-      upkeep: new SegmentUpkeep(this.fingerprints, this.#cache),
-    };
+  /** The steps that change segments. */
+  get upkeep(): SegmentUpkeep {
+    return new SegmentUpkeep(this.fingerprints, this.#cache);
   }
 
-  /**
-   * @param isWriting while more is written, only long lists of writes become segments, and nothing is merged
-   * @returns undefined if the segments are up to date
-   */
-  nextWork(isWriting: boolean): SegmentWork | undefined {
-    const { statements, status } = this.#source;
-    const { minResources } = SEGMENT_TUNING;
-    const flushFrom = isWriting ? SEGMENT_TUNING.flushBusy : SEGMENT_TUNING.flushFrom;
-    for (const row of statements.read(LIST_TYPES).all() as readonly TypeRow[]) {
-      const [collection, project, type, list, isBuilt] = row;
-      if (status.unknownCodes(project, type).length > 0) continue;
-      if (list === null) {
-        const [count] = statements.get(countOfCollection(collection)) as [number];
-        if (count >= minResources) return { kind: 'begin', project, type, list: undefined };
-      } else if (this.#damaged.has(collection)) return { kind: 'drop', project, type, list };
-      else if (isBuilt === 0) return { kind: 'build', project, type, list };
-      else {
-        const [written] = statements.read(COUNT_WRITTEN).get(collection, flushFrom) as [number];
-        if (written >= flushFrom) return { kind: 'flush', project, type, list };
-        if (!isWriting && this.#merged.get(collection) !== list) return { kind: 'merge', project, type, list };
-      }
-    }
-    return undefined;
+  upkeepPort(project: string): SqliteSegmentPort {
+    return new SqliteSegmentPort(project, this.#source);
   }
 
-  /** The id of the list of a type; undefined if it has none. */
-  listId(project: string, type: string): string | undefined {
-    const { dialect, statements } = this.#source;
+  /** All types of the file. */
+  types(): readonly { readonly project: string; readonly type: string; readonly list: string | null }[] {
+    const rows = this.#source.statements.read(LIST_TYPES).all() as readonly TypeRow[];
+    return rows.map(([project, type, list]) => ({ project, type, list }));
+  }
+
+  /** Undefined if this process must not change the segments of the type. */
+  progressOf({ project, type }: DueType, mostWritten: number): Progress | undefined {
+    const { statements, dialect, status } = this.#source;
     const collection = dialect.collection(project, type) as number | undefined;
-    return collection === undefined ? undefined : listIdOf(statements, collection);
-  }
-
-  /** Notes that the segments of a list need no merging. */
-  noteMerged({ project, type, list }: SegmentWork): void {
-    this.#merged.set(this.#source.dialect.collection(project, type) as number, list!);
+    if (collection === undefined || !status.isOurs) return undefined;
+    const row = statements.read(READ_PROGRESS).get(mostWritten, collection) as ProgressRow | undefined;
+    if (row !== undefined) return { list: row[0], isComplete: row[1] === 1, written: row[2], resources: 0 };
+    const [resources] = statements.get(countOfCollection(collection)) as [number];
+    return { list: undefined, isComplete: false, written: 0, resources };
   }
 
   /** Removes the list of a type, if it is still the same. */
-  drop({ project, type, list }: Omit<SegmentWork, 'kind'>): boolean {
+  drop(project: string, type: string, list: string): void {
     const { database, statements, status, dialect } = this.#source;
     const collection = dialect.collection(project, type) as number;
-    return inTransaction(database, () => {
+    inTransaction(database, () => {
       assertNotOvertaken(statements, status);
-      this.#damaged.delete(collection);
-      if (listIdOf(statements, collection) !== list) return false;
-      removeSegments(statements, collection);
-      return true;
+      if (listIdOf(statements, collection) === list) removeSegments(statements, collection);
     });
-  }
-
-  /** Makes the list of a type, from which on its writes are noted. */
-  begin(project: string, type: string): boolean {
-    const { upkeep, port } = this.upkeepOf(project);
-    return runNow(upkeep.begin(type), port);
   }
 
   /** Keeps what was made before an erasure of these resources, until the result is called. */
@@ -209,13 +151,13 @@ export class ConnectionSegments {
   /** Rewrites the segments that hold erased resources of a type, in the transaction that erases them. */
   erase(collection: number, keys: readonly ResourceKey[]): void {
     const [{ project, type }] = keys as readonly [ResourceKey];
-    const { upkeep, port } = this.upkeepOf(project);
+    const port = this.upkeepPort(project);
     const name = nameOf(keys);
     const ids = keys.map(({ id }) => id);
     const prepared = [...this.#prepared].find((one) => one.name === name);
-    const steps = upkeep.erase(type, ids, prepared?.erasure);
+    const steps = this.upkeep.erase(type, ids, prepared?.erasure);
     try {
-      if (port.isComplete(type) && runNow(steps, port, () => this.#guard.check())) return;
+      if (runNow(steps, port, () => this.#guard.check())) return;
     } catch (error) {
       if (!(error instanceof DamagedSegment)) throw error;
     }
@@ -224,16 +166,14 @@ export class ConnectionSegments {
 
   /** Builds the segments of a file again and compares them. @returns the types of which some segment is wrong */
   wrongTypes(): readonly string[] {
-    const rows = this.#source.statements.read(LIST_TYPES).all() as readonly TypeRow[];
-    return rows
-      .filter(([, project, type, list]) => list !== null && this.#isWrong(project, type))
-      .map(([, , type]) => type);
+    return this.types()
+      .filter(({ project, type, list }) => list !== null && this.#isWrong(project, type))
+      .map(({ type }) => type);
   }
 
   #isWrong(project: string, type: string): boolean {
-    const { upkeep, port } = this.upkeepOf(project);
     try {
-      return runNow(upkeep.verify(type), port, () => this.#guard.check()).length > 0;
+      return runNow(this.upkeep.verify(type), this.upkeepPort(project), () => this.#guard.check()).length > 0;
     } catch (error) {
       if (error instanceof DamagedSegment) return true;
       throw error;
@@ -258,8 +198,10 @@ const MAX_PROJECTS = 256;
 /** Bytes of rows as stored. */
 const CACHE_BYTES = 64 * 1024 * 1024;
 
-type TypeRow = readonly [collection: number, project: string, type: string, list: string | null, isBuilt: number];
+type TypeRow = readonly [project: string, type: string, list: string | null];
+type ProgressRow = readonly [list: string, isBuilt: number, written: number];
 
-const LIST_TYPES = `SELECT c.key, c.project, c.type, l.id, l.built
-  FROM collection c LEFT JOIN segment_list l ON l.collection = c.key ORDER BY c.key`;
-const COUNT_WRITTEN = 'SELECT count(*) FROM (SELECT 1 FROM segment_written WHERE collection = ? LIMIT ?)';
+const LIST_TYPES = `SELECT c.project, c.type, l.id FROM collection c LEFT JOIN segment_list l ON l.collection = c.key
+  ORDER BY c.key`;
+const READ_PROGRESS = `SELECT l.id, l.built, (SELECT count(*) FROM (SELECT 1 FROM segment_written w
+  WHERE w.collection = l.collection LIMIT ?)) FROM segment_list l WHERE l.collection = ?`;

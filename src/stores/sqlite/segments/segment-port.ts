@@ -54,8 +54,7 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
     return types.map((type) => {
       const collection = this.#collection(type);
       const list = collection === undefined ? undefined : this.#list(collection);
-      // While rows are indexed again, they are mixed.
-      if (list === undefined || !this.isComplete(type)) return NO_STATE;
+      if (list === undefined) return NO_STATE;
       const written = this.#written(collection!);
       return written.length > this.#maxWritten() ? NO_STATE : { list, written };
     });
@@ -107,7 +106,7 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
   #write(type: string, { expected, list, added, dropped, covered }: SegmentChange): boolean {
     const { statements } = this.#source;
     const collection = this.#collection(type);
-    if (collection === undefined || !this.isComplete(type)) return false;
+    if (collection === undefined) return false;
     if (listIdOf(statements, collection) !== expected) return false;
     const drop = statements.write('DELETE FROM segment_row WHERE segment = ?');
     for (const segment of dropped) drop.run(segment);
@@ -139,12 +138,6 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
     const most = this.#maxWritten() === Infinity ? -1 : this.#maxWritten() + 1;
     const rows = this.#source.statements.read(LIST_WRITTEN).all(collection, most) as readonly [string, number][];
     return rows.map(([id, stamp]) => ({ id, stamp }));
-  }
-
-  /** Whether the index rows of a type are complete, and made with the definitions of this process. */
-  isComplete(type: string): boolean {
-    const { status } = this.#source;
-    return status.isOurs && status.unknownCodes(this.#project, type).length === 0;
   }
 
   #collection(type: string): number | undefined {

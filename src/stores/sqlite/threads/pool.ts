@@ -50,11 +50,6 @@ export class ThreadPool implements ThreadOwner {
     this.#runBetween();
   }
 
-  /** Settles when nothing is running or waiting. */
-  async idle(): Promise<void> {
-    while (this.isBusy) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
-  }
-
   /**
    * Runs a call in a thread.
    *
@@ -81,7 +76,7 @@ export class ThreadPool implements ThreadOwner {
 
   /** Finishes all tasks, and ends all threads. */
   async retire(): Promise<void> {
-    await this.idle();
+    while (this.isBusy) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
     await this.renew();
   }
 

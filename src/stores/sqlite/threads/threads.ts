@@ -84,11 +84,6 @@ export class Threads {
     this.#writer.between(work);
   }
 
-  /** Settles when the thread that writes has nothing to do. */
-  async untilWritten(): Promise<void> {
-    await this.#writer.idle();
-  }
-
   /** Has the log carried to the database after commits in the event loop, when it has grown. */
   noteCommit(writes: number): void {
     this.#pagesInLog += PAGES_PER_COMMIT + PAGES_PER_WRITE * writes;

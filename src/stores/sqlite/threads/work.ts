@@ -47,6 +47,9 @@ export function doWork<Name extends WorkName>(
   return work(connection, ...args) as WorkResult<Name>;
 }
 
+/** The work of reads, which is short in most cases. */
+export const SEARCHES: ReadonlySet<WorkName> = new Set<WorkName>(['search', 'search-by-reference']);
+
 /** The work that changes the file. A checkpoint changes nothing, and is done in the thread that writes. */
 export const WRITING: ReadonlySet<string> = new Set<WorkName>([
   'create-indexes',
