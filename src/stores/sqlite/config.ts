@@ -2,6 +2,7 @@ import { assertWholeNumber } from '../../fhir/whole-number.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { indexNeedsFhirPath } from '../../search/index/prepare-model.js';
+import { changeRetention } from '../../store/changes.js';
 import { resourceBytes, resourceValues } from '../../store/json-text.js';
 import { R4 } from '../../fhir/r4.js';
 import { type Opening, openingOf } from '../sql/opening.js';
@@ -65,6 +66,11 @@ export interface SqliteStoreOptions {
    * at most 10,000,000: 50 ms of the event loop for each 20,000.
    */
   readonly maxResourceValues?: number | undefined;
+  /**
+   * How long `changes` goes back, in milliseconds: older positions are `isReset`. Default 604,800,000, which is 7 days. The
+   * feed is in the history itself, so it takes no space of its own.
+   */
+  readonly changeRetention?: number | undefined;
   /** The clock for `meta.lastUpdated`. Default: the system's clock. */
   readonly clock?: (() => Date) | undefined;
 }
@@ -82,6 +88,7 @@ export interface SqliteStoreConfig {
   readonly readers: number;
   readonly cacheBytes: number;
   readonly reindex: ReindexMode;
+  readonly changeRetention: number;
   readonly clock: () => Date;
 }
 
@@ -100,6 +107,7 @@ export function resolveConfig(options: SqliteStoreOptions): SqliteStoreConfig {
     readers: options.readers ?? 2,
     cacheBytes: options.cacheBytes ?? 64 * 1024 * 1024,
     reindex: reindexMode(options.reindex),
+    changeRetention: changeRetention(options.changeRetention),
     clock: options.clock ?? (() => new Date()),
   };
   if (!['full', 'normal', 'off'].includes(config.synchronous)) {

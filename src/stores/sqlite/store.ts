@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { CallOptions } from '../../store/call-options.js';
+import type { ChangePage, ChangesQuery } from '../../store/changes.js';
 import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery, VersionRange } from '../../store/history.js';
 import type { StoreRemoval } from '../../store/removal.js';
 import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
@@ -14,8 +15,9 @@ import { ChangeFeed } from '../../store/change-feed.js';
 import { isIndexTakenOver } from '../../store/index-state.js';
 import { runNow } from '../ask.js';
 import type { BackgroundWork } from '../sql/background-work.js';
+import { Watchers } from '../../store/watchers.js';
 import { CallRunner } from './call-runner.js';
-import { resolveConfig, type SqliteStoreOptions } from './config.js';
+import { resolveConfig, type SqliteStoreConfig, type SqliteStoreOptions } from './config.js';
 import { configureConnection } from './database/configure.js';
 import { Connection } from './connection.js';
 import { asDriver, type NodeSqliteDatabase } from './database/node-sqlite.js';
@@ -40,6 +42,7 @@ import { backgroundReindexing, reindex, reindexFew, type ReindexOptions } from '
 import { ReadCalls } from './read-calls.js';
 import { SegmentRefresh } from '../sql/segment-refresh.js';
 import { FLUSH_LOADING, SqliteRefreshPort } from './segment-refresh.js';
+import { changePage } from './search/changes.js';
 import { RemovalWatch } from './removal-watch.js';
 import { storeRemoval } from './store-removal.js';
 import { Threads } from './threads/threads.js';
@@ -64,6 +67,8 @@ export class SqliteStore implements ResourceStore {
   readonly #database: SqliteDatabase;
   readonly #ownsDatabase: boolean;
   readonly #feed = new ChangeFeed();
+  readonly #watchers = new Watchers();
+  readonly #config: Pick<SqliteStoreConfig, 'changeRetention' | 'clock'>;
   readonly #connection: Connection;
   readonly #work: IndexWork;
   readonly #reindexing: BackgroundWork;
@@ -88,6 +93,7 @@ export class SqliteStore implements ResourceStore {
   constructor(database: string | SqliteDatabase | NodeSqliteDatabase, options: SqliteStoreOptions = {}) {
     const config = resolveConfig(options);
     const { model, busyTimeout, readers, opening } = config;
+    this.#config = config;
     const isReader = opening === 'reader';
     this.model = model;
     this.maxResourceBytes = config.maxResourceBytes;
@@ -122,7 +128,7 @@ export class SqliteStore implements ResourceStore {
       connection,
       calls,
       ready: (callOptions) => this.#indexes.ready(callOptions),
-      publish: (changes) => this.#feed.publish(changes),
+      publish: (changes) => this.#publish(changes),
       removed: () => this.#noteSegments(),
     });
     this.#watch = new RemovalWatch(() => this.#lookForRemovals());
@@ -189,7 +195,7 @@ export class SqliteStore implements ResourceStore {
       })
       .finally(forget);
     if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
-    this.#feed.publish(changes);
+    this.#publish(changes);
     this.#segments.wrote(changes);
     return results;
   }
@@ -205,6 +211,19 @@ export class SqliteStore implements ResourceStore {
 
   typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
     return this.#reads.typeHistory(query, options);
+  }
+
+  async changes(query: ChangesQuery, options?: CallOptions): Promise<ChangePage> {
+    const { changeRetention, clock } = this.#config;
+    const { statements } = this.#connection;
+    return this.#calls.run(options, () =>
+      asOfNow(this.#database, () => changePage(statements, query, clock().getTime() - changeRetention)),
+    );
+  }
+
+  /** Tells of the commits of this store, not those of other processes. */
+  watch(project: string, listener: () => void): () => void {
+    return this.#watchers.watch(project, listener);
   }
 
   subscribe(listener: (changes: readonly Change[]) => void): () => void {
@@ -318,6 +337,11 @@ export class SqliteStore implements ResourceStore {
   async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
     await this.#indexes.ready(options);
     return this.#calls.run(options, () => explainCall(call, this.#connection));
+  }
+
+  #publish(changes: readonly Change[]): void {
+    this.#feed.publish(changes);
+    this.#watchers.tell(new Set(changes.map(({ key }) => key.project)));
   }
 
   /**

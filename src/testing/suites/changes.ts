@@ -155,7 +155,7 @@ export const changeSuite: ConformanceSuite = {
             seen.push(...page.changes);
             if (wasDone && page.position === after) return seen;
             after = page.position;
-            await Promise.resolve();
+            await new Promise((resolve) => setTimeout(resolve));
           }
         })();
         await Promise.all([1, 2, 3].map(() => writeRandomly(store, random)));

@@ -35,7 +35,7 @@ const ROWS: { readonly [table: string]: string } = {
     FROM resource r LEFT JOIN shape s ON s.key = r.shape`,
 };
 
-/** Everything in a file: the form of its tables and their rows, but not how often the state of its index has changed. */
+/** Everything in a file: the form of its tables and their rows, but not what differs in each file. */
 function contentOf(file: string): unknown {
   const database = new Database(file, { readonly: true });
   const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").pluck().all();
@@ -49,7 +49,7 @@ function contentOf(file: string): unknown {
         .prepare((tables.includes('shape') ? ROWS[table] : undefined) ?? `SELECT * FROM ${table}`)
         .raw()
         .all()
-        .filter((row) => !['access_epoch', 'index_epoch', 'removal_epoch'].includes((row as readonly string[])[0]!)),
+        .filter((row) => !['access_epoch', 'feed_secret', 'index_epoch', 'removal_epoch'].includes((row as readonly string[])[0]!)),
     ]),
   };
   database.close();

@@ -97,6 +97,7 @@ export class Commits {
         if (lists.length === 1 && isLoad(lists[0]!)) this.#dropIndexes();
         for (const writes of prepared) {
           const changes: Change[] = [];
+          this.#versions.beginCommit();
           done.push({ results: writes.map((write, index) => this.#apply(write, index, changes)), changes });
         }
       });

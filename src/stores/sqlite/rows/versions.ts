@@ -80,9 +80,18 @@ export class Versions {
   begin(now: number): void {
     const [last] = this.#statements.read(LAST_KEY).get() as [number];
     this.#nextKey = last + 1;
+    this.beginCommit();
     this.#newest = undefined;
     this.#now = now;
     this.#instant = new Date(now).toISOString();
+  }
+
+  /**
+   * Begins a further commit of the transaction. The first version of a commit has an odd key, and all others have even ones:
+   * so readers of the feed know a commit from the next, also where versions were removed.
+   */
+  beginCommit(): void {
+    this.#nextKey += 1 - (this.#nextKey % 2);
   }
 
   /** The newest version written since {@link begin}. */
@@ -156,7 +165,8 @@ export class Versions {
 
   #write(owner: number, collection: number, version: number, updated: number, text: string | null): NewVersion {
     const sum = checksum(owner, version, updated, text);
-    const key = this.#nextKey++;
+    const key = this.#nextKey;
+    this.#nextKey += 2 - (key % 2);
     this.#statements.write(ADD_VERSION).run(key, owner, version, updated, text, sum);
     this.#newest = [key, owner, version, updated, sum];
     return { owner, collection, versionId: String(version), lastUpdated: this.#instantOf(updated), text };

@@ -1,11 +1,12 @@
 import type { SqliteDatabase } from '../database/driver.js';
+import { FEED_SECRET } from '../../sql/feed-position.js';
 import { SEGMENT_TABLES } from '../rows/segment-tables.js';
 
 /** Migrates a file by one schema version. Runs inside a transaction, with our SQL functions registered. */
 type Migration = (database: SqliteDatabase) => void;
 
 /** One migration per step: the first leads from schema version 1 to 2. Released migrations never change. */
-export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWorkShapesAndPast, addSegments];
+export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWorkShapesAndPast, addSegments, addFeed];
 
 /** 2: checksums. */
 function addChecksums(database: SqliteDatabase): void {
@@ -40,6 +41,13 @@ export function PREVIEW_OF_3(database: SqliteDatabase): void {
 function addSegments(database: SqliteDatabase): void {
   database.exec(`DROP TABLE IF EXISTS skip; ${SEGMENT_TABLES}`);
 }
+
+/** 5: the feed. Keys of versions tell where commits begin from here on, and no position is given for versions before. */
+function addFeed(database: SqliteDatabase): void {
+  database.exec(ADD_FEED_SECRET);
+}
+
+export const ADD_FEED_SECRET = `INSERT OR IGNORE INTO meta (name, value) VALUES ('${FEED_SECRET}', lower(hex(randomblob(16))));`;
 
 function addIndexWork(database: SqliteDatabase): void {
   database.exec(`

@@ -2,7 +2,7 @@ import { FhirError } from '../../../fhir/error.js';
 import { isOfThisVersion } from '../../sql/index-state.js';
 import { emptyDatabase, type Opening, outdated } from '../../sql/opening.js';
 import type { SqliteDatabase } from '../database/driver.js';
-import { MIGRATIONS, PREVIEW_OF_3 } from './migrations.js';
+import { ADD_FEED_SECRET, MIGRATIONS, PREVIEW_OF_3 } from './migrations.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { IndexStatus } from './index-status.js';
 import { noteDefinitions } from './index-takeover.js';
@@ -73,6 +73,7 @@ export function assertNotOvertaken(statements: Statements, status: IndexStatus):
 
 function create(database: SqliteDatabase, statements: Statements, model: FhirModel): void {
   database.exec(SCHEMA);
+  database.exec(ADD_FEED_SECRET);
   database.exec(CREATE_VALUE_INDEXES);
   noteDefinitions(statements, model);
   database.pragma(`application_id = ${APPLICATION_ID}`);

@@ -17,7 +17,8 @@ import { SEGMENT_TABLES } from '../rows/segment-tables.js';
  *               shape                        of the current version; null where content is
  *               purged                       how many of the oldest versions were removed
  *               erased                       why it was erased; null: it was not
- * version       (resource, version)          immutable; a key never changes its meaning. text null: a deletion
+ * version       (resource, version)          immutable; a key never changes its meaning. text null: a deletion. Keys grow in
+ *                                            the order of commits, each of which begins with an odd one
  * past          (collection, updated, version)   version.key of every version that is not current, deletions included:
  *                                            together with resource_by_updated the history of a type
  *
