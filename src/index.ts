@@ -3,8 +3,8 @@
 export { searchAuditLog } from './repository/search-audit-log.js';
 export { toAuditEvent } from './audit/audit-event.js';
 export type { AuditHook, AuditOptions } from './audit/audit.js';
-export { AUDIT_LOG_PROJECT } from './audit/log/audit-project.js';
-export type { AuditJournal } from './audit/log/audit-journal.js';
+export { AUDIT_LOG_PROJECT } from './audit/log/chain.js';
+export type { AuditJournal } from './audit/log/delivery.js';
 export type { AuditHead } from './audit/log/chain.js';
 export { createAuditLog, type AuditLog, type AuditLogConfig } from './audit/log/create-audit-log.js';
 export {
@@ -50,10 +50,10 @@ export type { PersonIdentity } from './access/sign-in/find-membership.js';
 export type { ResourceRef } from './access/sign-in/find-membership.js';
 export { whoAmI, type WhoAmI, type WhoAmIContext } from './access/who-am-i.js';
 export { type DetailsOf, ERROR_CODES, FhirError, type ErrorCode, type FhirErrorOptions } from './fhir/error.js';
-export type { ErrorDetails, WriteDetails } from './fhir/error-details.js';
-export type { OperationOutcome, OutcomeCoding, OutcomeIssue } from './fhir/operation-outcome.js';
+export type { ErrorDetails, WriteDetails } from './fhir/error.js';
+export type { OperationOutcome, OutcomeCoding, OutcomeIssue } from './fhir/error.js';
 export type { AnyResource, ResourceMeta } from './fhir/resource.js';
-export type { Stored } from './fhir/stored.js';
+export type { Stored } from './fhir/resource.js';
 export { createAllowList } from './graphql/documents/document-lists.js';
 export { createAutomaticDocuments, type AutomaticDocumentsOptions } from './graphql/documents/document-lists.js';
 export type {
@@ -155,15 +155,15 @@ export {
   type BundlesResult,
   importBundles,
 } from './import/bundles/import-bundles.js';
-export type { NdjsonSource } from './import/ndjson/byte-chunks.js';
-export type { ImportContext } from './import/import-context.js';
+export type { NdjsonSource } from './import/ndjson/read-line.js';
+export type { ImportContext } from './import/session.js';
+export { importNdjson } from './import/ndjson/import-ndjson.js';
 export {
-  importNdjson,
   type BadLine,
   type NdjsonContext,
   type NdjsonProgress,
   type NdjsonResult,
-} from './import/ndjson/import-ndjson.js';
+} from './import/ndjson/ndjson-types.js';
 export {
   type BotBody,
   type ClientBody,
@@ -230,7 +230,7 @@ export type {
 } from './projects/mail/invitation.js';
 export type { ProjectContext } from './projects/session/project-context.js';
 export { revokeSessions, type RevokedSessions } from './projects/members/revoke-sessions.js';
-export { removeMember } from './projects/members/remove-member.js';
+export { removeMember } from './projects/members/update-member.js';
 export { resendInvitation } from './projects/invite/resend-invitation.js';
 export { rotateClientSecret, type SecretRotation } from './projects/clients/rotate-client-secret.js';
 export { searchMembers } from './projects/members/search-members.js';
@@ -245,7 +245,7 @@ export {
 } from './projects/clients/update-client.js';
 export { type PresentedSecret, verifyClientSecret } from './projects/clients/verify-client-secret.js';
 export { createRepository } from './repository/create-repository.js';
-export type { JsonPatchOperation } from './fhir/json-patch/json-patch.js';
+export type { JsonPatchOperation } from './fhir/json-patch.js';
 export type { RepositoryContext } from './repository/repository.js';
 export type {
   CreateOptions,
@@ -260,7 +260,7 @@ export type {
 export type { RepositorySearch } from './repository/search-query.js';
 export type { SearchInput } from './search/parse/parse-search.js';
 export type { ResourceStore } from './store/store.js';
-export type { StoreContext } from './store/store-context.js';
+export type { StoreContext } from './store/store.js';
 export type { CallLimits, LimitedStoreContext } from './access/limits/call-limits.js';
 export type { Concurrency, ConcurrencyOptions } from './access/limits/concurrency.js';
 export type { MemoryStoreOptions } from './stores/memory/config.js';

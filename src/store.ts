@@ -14,7 +14,7 @@ export type { FhirModel } from './fhir/model/fhir-model.js';
 export { R4 } from './fhir/r4.js';
 export { parseJson } from './fhir/json/parse-json.js';
 export { stringifyJson } from './fhir/json/stringify-json.js';
-export { inDoubt, isInDoubt } from './fhir/in-doubt.js';
+export { inDoubt, isInDoubt } from './fhir/error.js';
 export { parametersOf, type TypeParameter } from './search/criteria/parameters-of.js';
 export { collationKey, fold } from './search/index/fold.js';
 export { indexEntries } from './search/index/index-resource.js';
@@ -34,9 +34,9 @@ export type { SearchRequest, TotalMode } from './search/parse/parse-search.js';
 export { decidesAccess } from './store/access-epoch.js';
 export { ChangeFeed } from './store/change-feed.js';
 export { changeRetention, changesWindowOf, type ChangesWindow } from './store/changes.js';
-export { expectationFailed, uniqueKeyTaken, matchFound } from './store/conflicts.js';
-export { assertErasureReason, erasedForGood, purgeBoundsOf, type PurgeBounds } from './store/erasure.js';
-export { deepFreeze } from './store/deep-freeze.js';
+export { expectationFailed, uniqueKeyTaken, matchFound } from './store/with-retries.js';
+export { assertErasureReason, erasedForGood, purgeBoundsOf, type PurgeBounds } from './store/removal.js';
+export { deepFreeze } from './store/versioned.js';
 export {
   assertNotAborted,
   assertPutMatchesKey,

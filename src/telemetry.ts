@@ -12,5 +12,5 @@ export type {
   SpanOptions,
   Telemetry,
   Tracer,
-} from './telemetry/telemetry.js';
+} from './telemetry/observer.js';
 export { withTelemetry } from './telemetry/with-telemetry.js';

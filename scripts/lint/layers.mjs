@@ -42,9 +42,8 @@ export const LAYERS = {
 /** The parts of folders that have an order of their own, from the bottom to the top. Files not listed stand on top. */
 export const ROOMS = {
   fhir: [
-    ...['messages/', 'operation-outcome.ts', 'error-details.ts', 'error.ts', 'report-error.ts', 'in-doubt.ts'],
-    ...['resource.ts', 'own-extensions.ts', 'json/', 'model/', 'r4-definitions.ts', 'r4.ts', 'date.ts', 'reference.ts'],
-    ...['entity-tag.ts', 'reference-stub.ts', 'validation/', 'validate-resource.ts', 'assert-valid.ts', 'json-patch/'],
+    ...['messages.ts', 'error.ts', 'resource.ts', 'own-extensions.ts', 'json/', 'model/', 'r4-definitions.ts', 'r4.ts'],
+    ...['date.ts', 'reference.ts', 'validation/', 'validate-resource.ts', 'json-patch.ts'],
   ],
   search: ['criteria/', 'index/', 'extend/', 'evaluate/', 'parse/'],
   access: [
@@ -63,10 +62,7 @@ export const ROOMS = {
     ],
     ...['evaluate/', 'terminology/', 'narrow/', 'sign-in/', 'read/', 'write/', 'guarded-store.ts', 'explain/'],
   ],
-  import: [
-    ...['import-context.ts', 'entry-reader.ts', 'create-guess.ts', 'session.ts', 'abortable.ts'],
-    ...['entries/', 'write/', 'links/', 'bundle/', 'bundles/', 'ndjson/'],
-  ],
+  import: [...['session.ts', 'entries/', 'write.ts', 'links/', 'bundle/', 'bundles/', 'ndjson/']],
   projects: [
     ...[
       'session/',
@@ -83,17 +79,7 @@ export const ROOMS = {
     ],
   ],
   http: [
-    ...[
-      'http-types.ts',
-      'http-request-error.ts',
-      'accepted-types.ts',
-      'version-headers.ts',
-      'retry-headers.ts',
-      'read-body.ts',
-      'direct-body.ts',
-      'read-bounded-body.ts',
-    ],
-    ...['read-graphql-request.ts', 'to-http-response.ts', 'graphql-draft.ts'],
+    ...['http-types.ts', 'negotiate.ts', 'read-body.ts', 'read-graphql-request.ts', 'to-http-response.ts'],
     ...['exchange/', 'rest/', 'admin/', 'handler/'],
   ],
   graphql: [
@@ -104,7 +90,6 @@ export const ROOMS = {
       'dialect.ts',
       'limits.ts',
       'check-document.ts',
-      'measure-variables.ts',
       'prepared-document.ts',
     ],
     ...[
@@ -123,7 +108,6 @@ export const ROOMS = {
     ],
     ...[
       'execute-fhir-graphql.ts',
-      'type-key.ts',
       'forwarded-document.ts',
       'executable-schema.ts',
       'explain/',

@@ -1,5 +1,5 @@
-import { secretFields } from '../fhir/secret-fields.js';
-import { getOrCreate } from '../platform/maps.js';
+import { secretFields } from '../fhir/resources-inside.js';
+import { getOrCreate } from '../platform/collections.js';
 import { SERVER_SCOPE } from '../store/resource-key.js';
 import { assertNotEnded, type Caller, type ServerCaller, type SystemCaller } from './caller.js';
 import { isAboveProjects, isClientType, isProtected } from './fields/administrative-types.js';

@@ -1,6 +1,6 @@
 import { FhirError } from '../fhir/error.js';
 import type { AnyResource } from '../fhir/resource.js';
-import { onFirstUse } from '../platform/on-first-use.js';
+import { onFirstUse } from '../platform/shared-work.js';
 import type { ProfileChoice } from '../profiles/validate-profiles.js';
 import { expansionsIn } from '../search/criteria/concept-tests.js';
 import type { Criteria } from '../search/criteria/criteria.js';

@@ -1,22 +1,21 @@
 import type { AuditedCaller, AuditInteraction } from '../audit/audit-record.js';
 import { type AuditFacts, type AuditOptions, recordInteraction } from '../audit/audit.js';
-import { FhirError } from '../fhir/error.js';
-import { inDoubt, isInDoubt } from '../fhir/in-doubt.js';
+import { FhirError, inDoubt, isInDoubt } from '../fhir/error.js';
 import { referenceTo } from '../fhir/reference.js';
-import { eitherSignal, MAX_DELAY_MS } from '../platform/timers.js';
+import { eitherSignal, MAX_DELAY_MS } from '../platform/runtime.js';
 import type { CallOptions } from '../store/call-options.js';
 import { callTimedOut } from '../store/guards.js';
 import { SERVER_SCOPE } from '../store/resource-key.js';
 import type { ResourceStore } from '../store/store.js';
 import { withCallOptions } from '../store/store-view.js';
-import { observed } from '../telemetry/observed.js';
+import { observed } from '../telemetry/with-telemetry.js';
 import { isCaller } from './caller.js';
 import { assertTimeout, type CallLimits, textBudget, timeBefore } from './limits/call-limits.js';
 import { parseConcurrency } from './limits/concurrency.js';
 import { inTurn } from './turns/in-turn.js';
 
 /** The context of work under limits. */
-export interface LimitedContext {
+interface LimitedContext {
   readonly store: ResourceStore;
   /** Whose turn it takes. Without a valid caller it does not wait for others. */
   readonly caller?: unknown;
@@ -27,7 +26,7 @@ export interface LimitedContext {
 /** The context of an operation: its store, caller, limits and audit options. */
 export type OperationContext = LimitedContext & AuditOptions;
 
-export interface LimitOptions {
+interface LimitOptions {
   /** Nothing ends the work after its first commit: it consists of one write and its answer. Default false. */
   readonly untilWritten?: boolean | undefined;
 }

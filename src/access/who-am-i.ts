@@ -3,9 +3,9 @@ import type { ProjectMembership, RelatedPerson, User } from '@medplum/fhirtypes'
 import type { AuditFacts, AuditOptions } from '../audit/audit.js';
 import { FhirError } from '../fhir/error.js';
 import { copyForHost } from '../fhir/json/copy-json.js';
-import { withChosenMeta } from '../fhir/own-meta.js';
+import { withChosenMeta } from '../fhir/own-extensions.js';
 import { splitReference } from '../fhir/reference.js';
-import type { Stored } from '../fhir/stored.js';
+import type { Stored } from '../fhir/resource.js';
 import { tracedBy } from './access-trace.js';
 import { assertCaller, type Caller } from './caller.js';
 import { guardStore } from './guarded-store.js';

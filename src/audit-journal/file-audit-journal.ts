@@ -1,10 +1,9 @@
-import type { AuditJournal } from '../audit/log/audit-journal.js';
+import type { AuditJournal } from '../audit/log/delivery.js';
 import { FhirError } from '../fhir/error.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
-import { warn } from '../platform/warn.js';
-import type { JournalFile } from './journal-file.js';
+import { warn } from '../platform/runtime.js';
+import { type JournalFile, linesOf } from './journal-file.js';
 import { JournalFolder } from './journal-folder.js';
-import { linesOf } from './lines.js';
 
 /** How a `FileAuditJournal` behaves. */
 export interface FileAuditJournalOptions {

@@ -1,9 +1,8 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
-import { FhirError, maskError, type ErrorCode } from '../fhir/error.js';
-import { isInDoubt } from '../fhir/in-doubt.js';
+import { type ErrorCode, FhirError, isInDoubt, maskError } from '../fhir/error.js';
 import { isResourceId } from '../fhir/resource.js';
-import type { ObservedFacts } from '../telemetry/observed.js';
-import { warn } from '../platform/warn.js';
+import type { ObservedFacts } from '../telemetry/with-telemetry.js';
+import { warn } from '../platform/runtime.js';
 import type { AuditInteraction, AuditRecord, AuditTarget, AuditedCaller } from './audit-record.js';
 
 /**

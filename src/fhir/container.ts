@@ -23,7 +23,7 @@ export type ResolvedReference =
  * - `base`: the reference is relative, and nobody states to which base.
  * - `ambiguous`: several entries have that URL.
  */
-export interface NowhereReference {
+interface NowhereReference {
   readonly kind: 'nowhere';
   readonly reason: 'contained' | 'base' | 'ambiguous';
 }

@@ -1,5 +1,128 @@
-import type { ErrorDetails, WriteDetails } from './error-details.js';
-import type { OperationOutcome, OutcomeIssue } from './operation-outcome.js';
+/** One finding, before it becomes an OperationOutcome issue. */
+export interface OutcomeIssue {
+  /** Default `error`. */
+  readonly severity?: 'fatal' | 'error' | 'warning' | 'information' | undefined;
+  /** A code of https://hl7.org/fhir/R4/valueset-issue-type.html. */
+  readonly code: string;
+  /** Human text, safe for clients. */
+  readonly diagnostics?: string | undefined;
+  /** A more specific code for programs, `OperationOutcome.issue.details.coding`. */
+  readonly coding?: OutcomeCoding | undefined;
+  /** FHIRPath locations, such as `Patient.name[0].family`. */
+  readonly expression?: readonly string[] | undefined;
+}
+
+/** A machine-readable code, more specific than the code of the issue. */
+export interface OutcomeCoding {
+  readonly system: string;
+  readonly code: string;
+}
+
+/** The OperationOutcome resource as this library writes it. See https://hl7.org/fhir/R4/operationoutcome.html. */
+export interface OperationOutcome {
+  resourceType: 'OperationOutcome';
+  id?: string;
+  issue: {
+    severity: 'fatal' | 'error' | 'warning' | 'information';
+    code: string;
+    details?: { coding?: OutcomeCoding[]; text: string };
+    expression?: string[];
+  }[];
+}
+
+/**
+ * The contents of an error's `details` by error code, in addition to {@link WriteDetails}. Every entry is optional: a
+ * store or a hook of the host may throw an error without it.
+ */
+export interface ErrorDetails {
+  readonly invalid: {
+    /** JSON input: the line of the fault, from 1. */
+    readonly line?: number;
+    readonly column?: number;
+    /** JSON and `_filter` input: the offset of the fault in UTF-16 code units from 0. */
+    readonly offset?: number;
+    /** The unknown search parameter. */
+    readonly unknownParameter?: string;
+    readonly type?: string;
+  };
+  readonly 'membership-ambiguous': {
+    /** The candidate memberships, `ProjectMembership/1`, with their profiles. */
+    readonly memberships?: readonly { readonly membership: string; readonly profile?: string | undefined }[];
+  };
+  readonly 'policy-missing': {
+    /** `AccessPolicy/1`. */
+    readonly policy?: string;
+  };
+  readonly 'policy-invalid': {
+    /** `AccessPolicy/1`. */
+    readonly policy?: string;
+    /** The first rule with a problem, from 1. */
+    readonly rule?: number;
+    /** `ProjectMembership/1`, when the fault is in its choice of policies. */
+    readonly membership?: string;
+  };
+  readonly conflict: {
+    /** The conflicting resource, `Type/id`. */
+    readonly holder?: string;
+    /** The resource that references the one to be deleted or changed, `Type/id`. */
+    readonly usedBy?: string;
+    /** The conflicting membership, `ProjectMembership/1`. */
+    readonly membership?: string;
+    /** Invite: memberships that the person already has, or that use the requested profile or User. */
+    readonly memberships?: readonly string[];
+    /** Invite: profiles with the same e-mail address, `Type/id`. */
+    readonly profiles?: readonly string[];
+  };
+  readonly 'precondition-failed': {
+    /** The current version; null if the resource does not exist. */
+    readonly current?: string | null;
+  };
+  readonly 'too-costly': {
+    /** The name of the limit, if the host can set it; `maxResources` of a store call. */
+    readonly limit?: string;
+    /** The maximum allowed. */
+    readonly max?: number;
+    /** The requested value, if known. */
+    readonly value?: number;
+  };
+  readonly throttled: {
+    /** `concurrency`. */
+    readonly limit?: string;
+    /** The maximum number of waiting requests, or the maximum wait in milliseconds. */
+    readonly max?: number;
+    /** Seconds to wait before a retry. */
+    readonly retryAfter?: number;
+  };
+  readonly unavailable: {
+    /** The file of the database. */
+    readonly path?: string;
+    /** The option with which the service that owns the database can open it. */
+    readonly option?: 'takeOver';
+    /** `initialize`: the resources that may exist despite the failure, `Project/1` and `ClientApplication/1`. */
+    readonly project?: string;
+    readonly client?: string;
+  };
+  readonly aborted: {
+    /** The `deadline` of the store call passed; its signal was not aborted. */
+    readonly deadline?: boolean;
+  };
+  readonly corrupt: {
+    /** The file of the database. */
+    readonly path?: string;
+  };
+}
+
+/** What `details` of any error says about the requested writes. */
+export interface WriteDetails {
+  /** The position of the faulty write in its commit, from 0. */
+  readonly index?: number;
+  /** The positions of all faulty entries of a Bundle, from 0. */
+  readonly entries?: readonly number[];
+  /** The outcome of the writes is unknown. */
+  readonly unknown?: true;
+  /** The writes were committed; a later step failed. */
+  readonly written?: true;
+}
 
 /**
  * Every way in which a call can fail, as plain data. The list is closed, so a `switch` over it can be exhaustive.
@@ -169,4 +292,50 @@ function issueDetails({ coding, diagnostics: text }: OutcomeIssue): Pick<Operati
 export function maskError(error: unknown): FhirError {
   if (error instanceof FhirError) return error;
   return new FhirError('internal', 'Internal error', { cause: error });
+}
+
+/**
+ * Marks an error of a write with an unknown outcome: `details.unknown` is true, and the OperationOutcome has a coding
+ * that says the same. A write error without this mark means that nothing was written.
+ *
+ * @param consequence what the message says about the outcome
+ */
+export function inDoubt(error: FhirError, consequence = 'whether it was written is not known'): FhirError {
+  if (isInDoubt(error)) return error;
+  const message = `${error.message}; ${consequence}`;
+  return new FhirError(error.code, message, {
+    issues: [{ code: ERROR_CODES[error.code].issue, diagnostics: message, coding: UNKNOWN }],
+    details: { ...error.details, unknown: true },
+    cause: error.cause ?? error,
+  });
+}
+
+/** True if the write that failed with this error may nevertheless have been committed. */
+export function isInDoubt(error: unknown): boolean {
+  return error instanceof FhirError && error.details?.['unknown'] === true;
+}
+
+const UNKNOWN = { system: 'urn:fhirgraph:write', code: 'unknown' };
+
+/** Receives errors that are not the client's. */
+export type ErrorHook = (error: unknown) => void;
+
+/** Errors that operators must learn of. */
+const FAULTS: ReadonlySet<string> = new Set(['internal', 'corrupt', 'unavailable']);
+
+/**
+ * Reports an error to the host that is not the client's: for `internal` it reports the cause, which answers hide.
+ *
+ * @param failed called if the hook fails, at once or in the promise of an async function; clients learn nothing of it
+ */
+export function reportError(error: unknown, hook: ErrorHook | undefined, failed: () => void = () => undefined): void {
+  if (error instanceof FhirError && !FAULTS.has(error.code)) return;
+  try {
+    const taken: unknown = hook?.(
+      error instanceof FhirError && error.code === 'internal' ? (error.cause ?? error) : error,
+    );
+    Promise.resolve(taken).catch(failed);
+  } catch {
+    failed();
+  }
 }

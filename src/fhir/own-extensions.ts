@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from './resource.js';
+import { type AnyResource, elementsOf, isJsonObject, type JsonObject } from './resource.js';
 
 /** What the URLs of this library's extensions begin with. They are names; nothing is served there. */
 const BASE = 'https://fhirgraph.org/fhir/StructureDefinition/';
@@ -28,7 +28,7 @@ export function extensionsOf(elements: JsonObject, url: string): readonly JsonOb
 }
 
 /** A value for {@link withExtension}: `valueInstant` and the like, or extensions inside. */
-export type ExtensionValue = JsonObject;
+type ExtensionValue = JsonObject;
 
 /**
  * The elements with these extensions in place of all that have the URL; others keep their order.
@@ -45,4 +45,40 @@ export function withExtensions<Elements extends object>(
   const others = all.filter((one) => !isJsonObject(one) || one['url'] !== url);
   const next = [...others, ...values.map((value) => ({ url, ...value }))];
   return (next.length === 0 ? rest : { ...elements, extension: next }) as Elements;
+}
+
+/** Whether callers see Medplum's additions to `meta`. */
+export interface MetaChoice {
+  readonly extendedMeta?: boolean | undefined;
+}
+
+/** A resource as it leaves the library: without Medplum's additions to `meta`, unless the host requested them. */
+export function withChosenMeta<Resource extends AnyResource>(
+  resource: Resource,
+  { extendedMeta }: MetaChoice,
+): Resource {
+  return extendedMeta === true ? resource : withoutOwnMeta(resource);
+}
+
+/**
+ * A resource without Medplum's `meta.project` and `meta.author`, which R4 does not define; the resource itself if it
+ * has neither.
+ */
+export function withoutOwnMeta<Resource extends AnyResource>(resource: Resource): Resource {
+  const { meta } = elementsOf(resource);
+  if (!isJsonObject(meta) || !('project' in meta || 'author' in meta)) return resource;
+  const { project: _project, author: _author, ...rest } = meta;
+  if (Object.keys(rest).length > 0) return { ...resource, meta: rest };
+  const { meta: _meta, ...elements } = elementsOf(resource);
+  return elements as unknown as Resource;
+}
+
+/** The same for the resources in a Bundle of this library. */
+export function withoutOwnMetaInside<Made extends object>(bundle: Made): Made {
+  const { entry } = bundle as { readonly entry?: readonly { readonly resource?: AnyResource }[] };
+  if (entry === undefined) return bundle;
+  return {
+    ...bundle,
+    entry: entry.map((one) => (one.resource === undefined ? one : { ...one, resource: withoutOwnMeta(one.resource) })),
+  };
 }

@@ -1,5 +1,5 @@
-// The generated module beside this file (`npm run definitions`); model/definition-texts.ts describes the values.
-import type { DefinitionTexts } from './model/definition-texts.js';
+// The generated module beside this file (`npm run definitions`); model/definition-types.ts describes the values.
+import type { DefinitionTexts } from './model/definition-types.js';
 
 export declare const version: DefinitionTexts['version'];
 export declare const resources: DefinitionTexts['resources'];

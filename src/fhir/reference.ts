@@ -1,3 +1,4 @@
+import { FhirError } from './error.js';
 import { isJsonObject, isResourceId } from './resource.js';
 
 /**
@@ -132,4 +133,53 @@ export function nameToId(name: unknown, type: string): string | undefined {
   if (typeof name !== 'string' && (typeof name !== 'object' || name === null)) return undefined;
   const { reference } = typeof name === 'string' ? { reference: name } : (name as { readonly reference?: unknown });
   return typeof reference === 'string' ? idOf(reference, type) : undefined;
+}
+
+/** The type and id of a reference's target that the Reference states. */
+interface ReferenceStub {
+  readonly resourceType: string;
+  readonly id?: string;
+}
+
+const RESTFUL_URL = /\/([A-Z][A-Za-z]*)\/([A-Za-z0-9\-.]{1,64})(?:\/_history\/[A-Za-z0-9\-.]{1,64})?$/;
+
+/**
+ * Resolves a Reference without reading its target: FHIRPath's `resolve()` in search parameters.
+ *
+ * The text `Patient/1` gives type and id; otherwise the type comes from `Reference.type` or the form of a foreign URL.
+ * See https://hl7.org/fhir/R4/references.html#literal.
+ *
+ * @returns undefined when the type cannot be known.
+ */
+export function referenceStub(reference: unknown): ReferenceStub | undefined {
+  if (!isJsonObject(reference)) return undefined;
+  const text = reference.reference;
+  const parsed = typeof text === 'string' ? parseReference(text) : undefined;
+  if (parsed?.kind === 'local') return { resourceType: parsed.type, id: parsed.id };
+  if (typeof reference.type === 'string') return { resourceType: reference.type };
+  const match = parsed?.kind === 'foreign' ? RESTFUL_URL.exec(parsed.url) : null;
+  return match === null ? undefined : { resourceType: match[1]! };
+}
+
+/** A resource, or one version of it. */
+interface NamedResource {
+  readonly type: string;
+  readonly id: string;
+  readonly version?: string | undefined;
+}
+
+/**
+ * Creates the error for a resource that does not exist or that the caller may not see; the two are indistinguishable.
+ */
+export function notFound(key: NamedResource, hint = ''): FhirError {
+  return new FhirError('not-found', `${nameOf(key)} was not found${hint}`);
+}
+
+/** Creates the error for a deleted resource that the caller may know of. */
+export function gone(key: NamedResource): FhirError {
+  return new FhirError('gone', `${nameOf(key)} was deleted`);
+}
+
+function nameOf({ type, id, version }: NamedResource): string {
+  return version === undefined ? referenceTo(type, id) : `${referenceTo(type, id)}, version ${version},`;
 }

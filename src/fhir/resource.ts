@@ -1,3 +1,5 @@
+import type { Meta, Resource } from '@medplum/fhirtypes';
+
 /**
  * A FHIR R4 resource as plain JSON, whatever its type.
  *
@@ -53,4 +55,39 @@ export function isResourceId(value: unknown): value is string {
 /** An element's value as an object; null for anything else, since stored data may be malformed. */
 export function asObject(value: unknown): JsonObject | null {
   return isJsonObject(value) ? value : null;
+}
+
+/** True for an object that JSON can carry, of any realm, and no instance of a class. */
+export function isPlainObject(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || isForeignRoot(prototype as object);
+}
+
+/** Objects of another realm (a worker's, a test runner's) are plain too: their prototype has no prototype. */
+function isForeignRoot(prototype: object): boolean {
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'hasOwnProperty');
+}
+
+/**
+ * A resource read from the store: with an id and the `meta` of its version. Access policies may hide `meta` and other
+ * required elements at run time.
+ */
+export type Stored<Kept extends Resource> = Kept & {
+  id: string;
+  meta: Meta & { versionId: string; lastUpdated: string };
+};
+
+/** The weak entity tag of a version: `W/"3"`. See https://hl7.org/fhir/R4/http.html#versioning. */
+export function entityTag(versionId: string): string {
+  return `W/"${versionId}"`;
+}
+
+/**
+ * Reads the version id from an entity tag: `3`, `"3"` and `W/"3"` all name version 3.
+ *
+ * @returns undefined for text that is not an entity tag
+ */
+export function versionOfEntityTag(text: string): string | undefined {
+  const version = /^(?:W\/)?"([^"]*)"$/.exec(text)?.[1] ?? text;
+  return isResourceId(version) ? version : undefined;
 }

@@ -1,4 +1,4 @@
-import type { OperationOutcome } from './operation-outcome.js';
+import type { OperationOutcome } from './error.js';
 
 /** Resources that read like settings of the service, and are data as all others. */
 const WITHOUT_EFFECT: ReadonlyMap<string, string> = new Map([

@@ -1,7 +1,7 @@
 import type { Container } from '../fhir/container.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
-import { referenceStub } from '../fhir/reference-stub.js';
+import { referenceStub } from '../fhir/reference.js';
 import { fhirPathLibrary } from './library.js';
 import { unquote, type SyntaxNode } from './syntax-tree.js';
 

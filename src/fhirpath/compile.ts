@@ -1,15 +1,14 @@
-import type { FhirModel } from '../fhir/model/fhir-model.js';
-import { perModel } from '../fhir/model/per-model.js';
-import { LRUCache } from 'lru-cache';
 import type { Options } from 'fhirpath';
+import { LRUCache } from 'lru-cache';
 import type { Container } from '../fhir/container.js';
 import { FhirError } from '../fhir/error.js';
+import { type FhirModel, perModel } from '../fhir/model/fhir-model.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { checkExpression, type ExpressionNeeds } from './check-expression.js';
 import { assertAvailable, COLLECTION_FUNCTIONS, Resolution, RESOLUTION } from './collection-functions.js';
 import { fhirPathLibrary, fhirPathModel } from './library.js';
-import { compileNative } from './native/compile-native.js';
-import { StepBudget, tooCostly, type StepMeter } from './step-budget.js';
+import { compileNative } from './native/compile-node.js';
+import { StepBudget, type StepMeter, tooCostly } from './step-budget.js';
 import { countNodes, parseFhirPath } from './syntax-tree.js';
 import { BUDGET, TEXT_FUNCTIONS } from './text-functions.js';
 
@@ -229,4 +228,32 @@ function typedValue(item: unknown): TypedValue[] {
     type: type.startsWith('System.') ? name[0]!.toLowerCase() + name.slice(1) : name,
     value,
   }));
+}
+
+/** The context of a filter, in addition to the item. */
+interface FilterContext {
+  /** The resource that contains the item, `%resource` in the expression. */
+  readonly resource: unknown;
+  /** The place of the item, in which `resolve()` finds contained resources and entries. */
+  readonly container?: Container | undefined;
+  /** Records the work done. */
+  readonly meter?: StepMeter | undefined;
+}
+
+/** Returns whether to keep an item. */
+type FhirPathFilter = (item: unknown, context: FilterContext) => boolean;
+
+/**
+ * Compiles the `fhirpath` argument of FHIR GraphQL: keeps the items for which the expression returns exactly `true`.
+ * See https://hl7.org/fhir/R4/graphql.html#list.
+ *
+ * @param type FHIR type of the items.
+ * @throws FhirError as {@link compileFhirPath}; so does the filter.
+ */
+export function fhirpathFilter(model: FhirModel, expression: string, type: string): FhirPathFilter {
+  const evaluate = compileFhirPath(model, expression, type);
+  return (item, { resource, container, meter }) => {
+    const result = evaluate(item, { resource, rootResource: resource }, meter, container);
+    return result.length === 1 && result[0] === true;
+  };
 }

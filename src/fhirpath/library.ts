@@ -2,10 +2,9 @@ import type fhirpath from 'fhirpath';
 import type { Model } from 'fhirpath';
 import type * as re2js from 're2js';
 import { FhirError } from '../fhir/error.js';
-import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { type FhirModel, perModel } from '../fhir/model/fhir-model.js';
 import { inOneGo, inTurns, Pace } from '../platform/pace.js';
-import { nextTurn } from '../platform/timers.js';
-import { perModel } from '../fhir/model/per-model.js';
+import { nextTurn } from '../platform/runtime.js';
 
 type Library = typeof fhirpath;
 

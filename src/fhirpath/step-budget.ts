@@ -1,4 +1,4 @@
-import { isPlainObject } from '../fhir/json/plain-object.js';
+import { isPlainObject } from '../fhir/resource.js';
 import { FhirError } from '../fhir/error.js';
 import { dataOf, ElementWeights, isElement } from './element-weights.js';
 import { MAX_EXPRESSION_LENGTH, type SyntaxNode } from './syntax-tree.js';

@@ -1,4 +1,4 @@
-import { shorten } from '../fhir/messages/quote.js';
+import { shorten } from '../fhir/messages.js';
 import { FhirError } from '../fhir/error.js';
 import { fhirPathLibrary } from './library.js';
 

@@ -1,14 +1,45 @@
+import { didYouMean, isSameName, orList } from '../fhir/messages.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { Pace } from '../platform/pace.js';
 import type { Dialect } from './dialect.js';
-import type { DocumentNode, GraphQLError } from './graphql-js.js';
-import { type ValidationRule, validate } from './graphql-js-validation.js';
+import {
+  FieldsOnCorrectTypeRule,
+  KnownArgumentNamesOnDirectivesRule,
+  KnownArgumentNamesRule,
+  OverlappingFieldsCanBeMergedRule,
+  PossibleFragmentSpreadsRule,
+  ProvidedRequiredArgumentsRule,
+  ScalarLeafsRule,
+  specifiedRules,
+  validate,
+  type ValidationContext,
+  type ValidationRule,
+  ValuesOfCorrectTypeRule,
+  VariablesInAllowedPositionRule,
+} from './graphql-js-validation.js';
+import { type DocumentNode, GraphQLError, Kind } from './graphql-js.js';
 import { fragmentsOf } from './plan/collect-fields.js';
 import { DocumentErrors } from './prepared-document.js';
 import { schemaFor } from './schema/schema.js';
+import { familiarArgument } from './validation/familiar-names.js';
+import {
+  offeredReferences,
+  ReadByIdRule,
+  ReferenceParameterRule,
+  ReservedVariableRule,
+  ResourceTypeRule,
+} from './validation/fhir-rules.js';
 import { findMergeErrors } from './validation/fields-merge.js';
-import { VALIDATION_RULES } from './validation/rules.js';
+import { InputValuesRule } from './validation/input-values-rule.js';
+import { KnownFieldsRule } from './validation/known-fields-rule.js';
+import {
+  ChoiceLeafsRule,
+  DeletionLeafsRule,
+  FragmentSpreadsRule,
+  ShapingDirectivesRule,
+} from './validation/selection-rules.js';
 import { withTypedReferences } from './validation/typed-references.js';
+import { LenientVariablesRule, NullableVariablesRule } from './validation/variables-rule.js';
 
 /** Maximum number of errors in one answer. */
 const MAX_ERRORS = 20;
@@ -57,3 +88,95 @@ function inParts(rules: readonly ValidationRule[], tokens: number): readonly (re
 /** In tokens. All rules together take about 15 ms for a document of this length. */
 const LONG_DOCUMENT = 3_000;
 const PARTS = 4;
+
+/**
+ * graphql-js's rule "Argument Names", with suggestions specific to FHIR: `_count` for `first`, `_filter` for `where`,
+ * `birthdate` for `birthDate`. See https://spec.graphql.org/October2021/#sec-Argument-Names.
+ */
+export const KnownArgumentsRule: ValidationRule = (context: ValidationContext) => ({
+  ...KnownArgumentNamesOnDirectivesRule(context),
+  Argument(node) {
+    const field = context.getFieldDef();
+    const parent = context.getParentType();
+    if (context.getArgument() || !field || !parent || context.getDirective()) return;
+    const name = node.name.value;
+    const { hideSuggestions = false } = context as { readonly hideSuggestions?: boolean };
+    const hint = hideSuggestions
+      ? ''
+      : suggestion(
+          name,
+          field.args.map((one) => one.name),
+        );
+    const message = `Unknown argument "${name}" on field "${parent.name}.${field.name}".${hint}`;
+    context.reportError(new GraphQLError(message, { nodes: node }));
+  },
+});
+
+function suggestion(name: string, names: readonly string[]): string {
+  if (names.some((one) => isSameName(one, name))) return didYouMean(name, names);
+  const familiar = familiarArgument(name, (one) => names.includes(one));
+  if (familiar.length > 0) return ` Did you mean ${orList(familiar.map((one) => `"${one}"`))}?`;
+  const compared = COMPARED.exec(name)?.[1];
+  if (compared !== undefined && names.includes(compared) && names.includes('_filter')) {
+    return ` Did you mean "${compared}", or "_filter" for another comparison?`;
+  }
+  return didYouMean(name, names);
+}
+
+/** `name_contains`, `birthdate_gt`: comparisons as other GraphQL services name them. */
+const COMPARED =
+  /^(\w+?)_{1,2}(?:contains|exact|not|missing|in|above|below|starts?_?with|ends?_?with|like|eq|ne|gte?|lte?|ge|le)$/;
+
+/**
+ * graphql-js's rule "Required Arguments", which names the values that `_reference` can have where it is missing. See
+ * https://spec.graphql.org/October2021/#sec-Required-Arguments.
+ */
+export const RequiredArgumentsRule: ValidationRule = (context: ValidationContext) => {
+  const report = (error: GraphQLError): void => {
+    const [node] = error.nodes ?? [];
+    const { hideSuggestions = false } = context as { readonly hideSuggestions?: boolean };
+    // It is the only required argument of these fields.
+    const offered = hideSuggestions || node?.kind !== Kind.FIELD ? [] : offeredReferences(context, node);
+    if (offered.length === 0) return context.reportError(error);
+    const message = `${error.message} It is one of: ${offered.join(', ')}.`;
+    context.reportError(new GraphQLError(message, { nodes: error.nodes ?? null }));
+  };
+  const reporting = Object.create(context, { reportError: { value: report } }) as ValidationContext;
+  return ProvidedRequiredArgumentsRule(reporting);
+};
+
+const REPLACED: ReadonlyMap<ValidationRule, ValidationRule> = new Map<ValidationRule, ValidationRule>([
+  [VariablesInAllowedPositionRule, LenientVariablesRule],
+  [PossibleFragmentSpreadsRule, FragmentSpreadsRule],
+  [ScalarLeafsRule, DeletionLeafsRule],
+  [ValuesOfCorrectTypeRule, InputValuesRule],
+  [FieldsOnCorrectTypeRule, KnownFieldsRule],
+  [KnownArgumentNamesRule, KnownArgumentsRule],
+  [ProvidedRequiredArgumentsRule, RequiredArgumentsRule],
+]);
+
+const HL7: ReadonlyMap<ValidationRule, ValidationRule> = new Map<ValidationRule, ValidationRule>([
+  [DeletionLeafsRule, ChoiceLeafsRule],
+  [LenientVariablesRule, NullableVariablesRule],
+]);
+
+const STANDARD: readonly ValidationRule[] = [
+  ...specifiedRules
+    .filter((rule) => rule !== OverlappingFieldsCanBeMergedRule)
+    .map((rule) => REPLACED.get(rule) ?? rule),
+  ReadByIdRule,
+  ReferenceParameterRule,
+  ResourceTypeRule,
+  ReservedVariableRule,
+  ShapingDirectivesRule,
+];
+
+/**
+ * GraphQL's rules, seven of them adapted to FHIR, and FHIR's own rules. Field merging is left to `findMergeErrors`,
+ * which needs a document that passes these. In dialect `hl7` the data decides whether a choice by its base name is a
+ * leaf.
+ */
+export const VALIDATION_RULES: { readonly [Name in Dialect]: readonly ValidationRule[] } = {
+  standard: STANDARD,
+  hl7: STANDARD.map((rule) => HL7.get(rule) ?? rule),
+};

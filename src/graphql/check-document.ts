@@ -183,7 +183,7 @@ function malformed(kind: string): FhirError {
 }
 
 /** The size of a document, measured before any recursive code visits it. */
-export interface DocumentSize {
+interface DocumentSize {
   /** Tokens counted by the parser; otherwise names and values, a lower bound. */
   readonly tokens: number;
   /** Deepest nesting of selection sets, list values, object values or list types. */
@@ -191,7 +191,7 @@ export interface DocumentSize {
 }
 
 /** Measures a document iteratively and stops beyond either of the bounds. Values other than nodes are skipped. */
-export function measureDocument(document: DocumentNode, bounds: DocumentSize): DocumentSize {
+function measureDocument(document: DocumentNode, bounds: DocumentSize): DocumentSize {
   let leaves = 0;
   let nesting = 0;
   let nodes = 0;

@@ -1,7 +1,5 @@
-import type { FhirModel } from '../fhir/model/fhir-model.js';
-import { placeElement, takeElement, textOfDecimals } from '../fhir/json/written-decimal.js';
-import { setDecimalText } from '../fhir/json/decimal-texts.js';
-import { perModel } from '../fhir/model/per-model.js';
+import { type FhirModel, perModel } from '../fhir/model/fhir-model.js';
+import { placeElement, setDecimalText, takeElement, textOfDecimals } from '../fhir/json/decimal-texts.js';
 import { GraphQLError, Kind, type VariableDefinitionNode } from './graphql-js.js';
 import type { CoercedVariables } from './graphql-js-validation.js';
 import { NOT_PLAIN, plainTypeOf, plainValueOf, type PlainType } from './plain-variables.js';
@@ -10,7 +8,7 @@ import { schemaFor } from './schema/schema.js';
 import { coerceHostInput } from './execute/host/coerce-host-input.js';
 import { readInput, type InputFault } from './execute/read-input.js';
 import { enumNamed } from './schema/enums.js';
-import { onFirstUse } from '../platform/on-first-use.js';
+import { onFirstUse } from '../platform/shared-work.js';
 import { hasEnums, hostOf } from './schema/host/service-model.js';
 import { namedTypeOf, typeReferenceOf } from './schema/host/type-reference.js';
 import { argumentOf, evaluateJson, type Variables } from './plan/arguments.js';

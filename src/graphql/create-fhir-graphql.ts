@@ -1,5 +1,5 @@
 import { FhirError } from '../fhir/error.js';
-import { didYouMean } from '../fhir/messages/did-you-mean.js';
+import { didYouMean } from '../fhir/messages.js';
 import {
   assertStore,
   keepConfig,
@@ -26,7 +26,7 @@ import {
   withFederation,
 } from './schema/federation.js';
 import { type PrintOptions, printFhirSchema, type SchemaOptions } from './schema/print-fhir-schema.js';
-import { onFirstUse } from '../platform/on-first-use.js';
+import { onFirstUse } from '../platform/shared-work.js';
 
 /** A FHIR GraphQL service: a store and its configuration, created once by {@link createFhirGraphql}. */
 export interface FhirGraphql {

@@ -11,15 +11,14 @@ import {
   type GraphQLResolveInfo,
   type OperationDefinitionNode,
 } from './graphql-js.js';
-import type { ForwardedDocument } from './forwarded-document.js';
-import { TYPE_KEY } from './type-key.js';
+import { type ForwardedDocument, TYPE_KEY } from './forwarded-document.js';
 import { completeSchema } from './schema/complete-schema.js';
 import { MUTATION, QUERY, RESOURCE } from './schema/fields.js';
 import { hasEnums } from './schema/host/service-model.js';
-import { getOrCreate } from '../platform/maps.js';
+import { getOrCreate } from '../platform/collections.js';
 
 /** Executes an operation that a GraphQL server forwards, with the context of its request. */
-export type ExecuteForwarded = (
+type ExecuteForwarded = (
   document: ForwardedDocument,
   variables: { readonly [name: string]: unknown },
   context: unknown,

@@ -7,13 +7,11 @@ import { inTurn } from '../access/turns/in-turn.js';
 import type { GuardedStore } from '../access/contract.js';
 import { guardStore } from '../access/guarded-store.js';
 import { talliedStore, type Tally } from '../access/tallied-store.js';
-import { maskError } from '../fhir/error.js';
-import type { OperationOutcome } from '../fhir/operation-outcome.js';
-import { reportError } from '../fhir/report-error.js';
+import { maskError, type OperationOutcome, reportError } from '../fhir/error.js';
 import { writeWarningOutcome } from '../fhir/write-warning.js';
-import { nextTurn } from '../platform/timers.js';
+import { nextTurn } from '../platform/runtime.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
-import type { Attributes } from '../telemetry/telemetry.js';
+import type { Attributes } from '../telemetry/observer.js';
 import {
   assertStore,
   resolveContext,

@@ -1,17 +1,16 @@
+import { getOrCreate } from '../platform/collections.js';
+import { TypeInfo, visitWithTypeInfo } from './graphql-js-validation.js';
 import {
-  isInterfaceType,
-  Kind,
-  visit,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLSchema,
+  isInterfaceType,
+  Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
+  visit,
 } from './graphql-js.js';
-import { TypeInfo, visitWithTypeInfo } from './graphql-js-validation.js';
-import { getOrCreate } from '../platform/maps.js';
-import { TYPE_KEY } from './type-key.js';
 
 /** An operation for the engine. */
 export type ForwardedDocument = DocumentNode;
@@ -99,3 +98,9 @@ function withoutUnused(document: DocumentNode): DocumentNode {
   const used = operation.variableDefinitions?.filter(({ variable }) => variables.has(variable.name.value)) ?? [];
   return { ...document, definitions: [{ ...operation, variableDefinitions: used }, ...reached] };
 }
+
+/**
+ * The response key of the type of an object behind an interface. It has a file of its own, because an import of
+ * `forwarded-document.ts` also loads the validation of graphql-js.
+ */
+export const TYPE_KEY = '_fhirgraph_type';

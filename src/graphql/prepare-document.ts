@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../fhir/error.js';
-import type { FhirModel } from '../fhir/model/fhir-model.js';
-import { perModel } from '../fhir/model/per-model.js';
+import { type FhirModel, perModel } from '../fhir/model/fhir-model.js';
 import { inSpan, type Observer } from '../telemetry/observer.js';
 import { assertDocument, tooManyTokens, assertDocumentSize } from './check-document.js';
 import { DEFAULT_DIALECT, type Dialect } from './dialect.js';
@@ -17,11 +16,11 @@ import {
 import { assertQueryLength, tooDeep, type Limits } from './limits.js';
 import { type PreparedDocument, DocumentErrors } from './prepared-document.js';
 import { QUERY } from './schema/fields.js';
-import { getOrCreate } from '../platform/maps.js';
+import { getOrCreate } from '../platform/collections.js';
 import { Pace } from '../platform/pace.js';
 import { fragmentsOf } from './plan/collect-fields.js';
-import { onFirstUse } from '../platform/on-first-use.js';
-import { nextTurn } from '../platform/timers.js';
+import { onFirstUse } from '../platform/shared-work.js';
+import { nextTurn } from '../platform/runtime.js';
 import { isPlainDocument } from './validation/plain-document.js';
 
 /** Documents by root type and text. A token of a parsed document takes about 430 bytes, so all of them at most 43 MB. */
@@ -121,7 +120,7 @@ let documents = 0;
  * @throws DocumentErrors - it does not fit the schema
  * @throws LimitError `tokens`, `depth`, `fields`
  */
-export async function validateDocument(
+async function validateDocument(
   model: FhirModel,
   written: DocumentNode,
   limits: Limits,
@@ -186,7 +185,7 @@ function conditionVariables(
  * @throws DocumentErrors - the text is malformed
  * @throws LimitError `tokens`, `depth`
  */
-export function parseQuery(query: string, limits: Limits): DocumentNode {
+function parseQuery(query: string, limits: Limits): DocumentNode {
   try {
     // graphql 17 accepts empty selections, which GraphQL's grammar and graphql 16 reject.
     return parse(query, { maxTokens: limits.tokens, allowEmptySelectionSets: false });
@@ -216,7 +215,7 @@ function withUnderscores(error: GraphQLError, query: string): GraphQLError {
 }
 
 /** Whether a document uses FHIRPath, so that the library must be loaded. */
-export function usesFhirPath(definitions: readonly (OperationDefinitionNode | FragmentDefinitionNode)[]): boolean {
+function usesFhirPath(definitions: readonly (OperationDefinitionNode | FragmentDefinitionNode)[]): boolean {
   return definitions.some(({ selectionSet }) => isUsedIn(selectionSet));
 }
 

@@ -1,30 +1,30 @@
-import type { FhirModel } from '../fhir/model/fhir-model.js';
-import { assertCaller } from '../access/caller.js';
 import type { AccessTrace } from '../access/access-trace.js';
+import { assertCaller } from '../access/caller.js';
 import type { GuardedStore } from '../access/contract.js';
 import type { AuditTarget } from '../audit/audit-record.js';
 import { FhirError } from '../fhir/error.js';
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { parseReference } from '../fhir/reference.js';
+import { MAX_RESOURCE_DEPTH } from '../fhir/resource.js';
 import { loadFhirPath } from '../fhirpath/library.js';
 import type { ReferenceTarget } from '../store/resource-key.js';
 import { TextBudget } from '../store/text-budget.js';
 import { observerOf } from '../telemetry/with-telemetry.js';
+import { coerceRequestVariables } from './coerce-variables.js';
+import type { FhirGraphqlContext } from './context.js';
 import { type Dialect, parseDialect } from './dialect.js';
 import { type DocumentText, findDocument, type RequestedDocument } from './documents/documents.js';
-import type { FhirGraphqlContext } from './context.js';
 import { Deadline } from './execute/deadline.js';
 import type { RunOptions } from './execute/run.js';
-import { coerceRequestVariables } from './coerce-variables.js';
 import type { CoercedVariables } from './graphql-js-validation.js';
 import { GraphQLError, type OperationDefinitionNode } from './graphql-js.js';
-import { withDefaults, type Limits } from './limits.js';
-import { assertVariablesSize } from './measure-variables.js';
+import { LimitError, type Limits, SIZE_PER_VALUE, withDefaults } from './limits.js';
 import type { Variables } from './plan/arguments.js';
 import type { TypedSelections } from './plan/plan-cache.js';
 import { prepareDocument } from './prepare-document.js';
 import { DocumentErrors, type PreparedDocument } from './prepared-document.js';
-import { modelWithHost } from './schema/host/compile-host-fields.js';
 import { QUERY } from './schema/fields.js';
+import { modelWithHost } from './schema/host/compile-host-fields.js';
 
 /** A valid request, ready for planning. */
 export interface PreparedRequest {
@@ -198,4 +198,47 @@ function assertCarriedOut(
       details: { readonly: true },
     });
   }
+}
+
+/**
+ * Rejects variables that are too large or nest too deep, before other code walks them.
+ *
+ * @throws LimitError `variablesSize` - see {@link Limits}; also for too many variables
+ */
+function assertVariablesSize(variables: object, limits: Limits): void {
+  if (Object.keys(variables).length > MAX_VARIABLES) {
+    const message = `There are more than ${MAX_VARIABLES} variables; send those that the query names`;
+    throw new LimitError('variablesSize', MAX_VARIABLES, message);
+  }
+  measure(variables, MAX_RESOURCE_DEPTH + 1, { left: limits.variablesSize, limits });
+}
+
+/** Maximum number of variables; a document has room for fewer. */
+const MAX_VARIABLES = 10_000;
+
+interface Measured {
+  left: number;
+  readonly limits: Limits;
+}
+
+/** Counts each value before it visits its members. */
+function measure(value: object, levels: number, measured: Measured): void {
+  const { limits } = measured;
+  if (levels === 0) throw tooLarge(limits, `nest deeper than ${MAX_RESOURCE_DEPTH} levels`);
+  const names = Array.isArray(value) ? undefined : Object.keys(value);
+  const count = names?.length ?? (value as readonly unknown[]).length;
+  for (let index = 0; index < count; index++) {
+    const name = names?.[index];
+    const inner = (value as { readonly [key: string | number]: unknown })[name ?? index];
+    measured.left -= SIZE_PER_VALUE + (name?.length ?? 0) + (typeof inner === 'string' ? inner.length : 0);
+    if (measured.left < 0) {
+      const { variablesSize } = limits;
+      throw tooLarge(limits, `hold more than ${variablesSize} characters, where each value counts ${SIZE_PER_VALUE}`);
+    }
+    if (typeof inner === 'object' && inner !== null) measure(inner, levels - 1, measured);
+  }
+}
+
+function tooLarge({ variablesSize }: Limits, what: string): LimitError {
+  return new LimitError('variablesSize', variablesSize, `The variables ${what}; send less at once`);
 }

@@ -1,3 +1,6 @@
+import { entityTag, isJsonObject } from '../fhir/resource.js';
+import { FhirError } from '../fhir/error.js';
+
 /**
  * An HTTP request, independent of any web framework. Header names are case-insensitive; the first value of a repeated
  * header counts.
@@ -49,4 +52,41 @@ export function preferenceOf({ headers }: Pick<Request, 'headers'>, name: string
 export function isAscii(text: string): boolean {
   // eslint-disable-next-line no-control-regex -- control characters are refused elsewhere
   return /^[\x00-\x7f]*$/.test(text);
+}
+
+/** A request error with a specific HTTP status, such as 405 and 415. */
+export class HttpRequestError extends FhirError {
+  readonly #status: number;
+
+  constructor(
+    status: number,
+    message: string,
+    /** Lower-case names. */
+    readonly headers: { readonly [name: string]: string } = {},
+  ) {
+    super('invalid', message);
+    this.#status = status;
+  }
+
+  override get status(): number {
+    return this.#status;
+  }
+}
+
+/** Entity tag and date of a version, where the caller sees them. See https://hl7.org/fhir/R4/http.html#versioning. */
+export function versionHeaders({ meta }: { readonly meta?: unknown }): { [name: string]: string } {
+  const { versionId, lastUpdated } = isJsonObject(meta) ? meta : {};
+  const updated = typeof lastUpdated === 'string' ? new Date(lastUpdated) : undefined;
+  return {
+    ...(typeof versionId === 'string' ? { etag: entityTag(versionId) } : {}),
+    ...(updated === undefined || Number.isNaN(updated.getTime()) ? {} : { 'last-modified': updated.toUTCString() }),
+  };
+}
+
+/** See https://httpwg.org/specs/rfc9110.html#field.retry-after. */
+export function retryHeaders(details: { readonly retryAfter?: unknown } | undefined): {
+  readonly [name: string]: string;
+} {
+  const { retryAfter } = details ?? {};
+  return typeof retryAfter === 'number' ? { 'retry-after': String(retryAfter) } : {};
 }

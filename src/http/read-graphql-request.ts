@@ -1,15 +1,12 @@
 import { FhirError } from '../fhir/error.js';
-import { parseWithDecimals } from '../fhir/json/note-decimals.js';
+import { parseWithDecimals } from '../fhir/json/parse-json.js';
 import { isJsonObject } from '../fhir/resource.js';
 import type { PersistedDocument } from '../graphql/documents/documents.js';
-import { documentFromRequest } from '../graphql/documents/document-from-request.js';
-import { getOperationType } from '../graphql/get-operation-type.js';
+import { documentFromRequest, getOperationType } from '../graphql/documents/document-from-request.js';
 import { DEFAULT_LIMITS, type Limits, SIZE_PER_VALUE } from '../graphql/limits.js';
-import { HttpRequestError } from './http-request-error.js';
+import { type HttpRequest, HttpRequestError, isAscii } from './http-types.js';
 import { assertReadableQuery } from '../search/parse/search-pairs.js';
-import { type HttpRequest, isAscii } from './http-types.js';
-import { MAX_BODY_BYTES, readBoundedBody } from './read-bounded-body.js';
-import { bodyText, readJsonBody, requireMediaType } from './read-body.js';
+import { bodyText, MAX_BODY_BYTES, readBoundedBody, readJsonBody, requireMediaType } from './read-body.js';
 
 /** A parsed GraphQL request, ready for `executeFhirGraphql(request.query, { ...request, store, caller })`. */
 export interface GraphqlRequest {

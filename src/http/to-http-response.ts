@@ -3,11 +3,15 @@ import { stringifyJson, stringifyResult } from '../fhir/json/stringify-json.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { errorCodeOf } from '../graphql/documents/documents.js';
 import type { FhirGraphqlResult } from '../graphql/execute-fhir-graphql.js';
-import { acceptedTypes } from './accepted-types.js';
-import { HttpRequestError } from './http-request-error.js';
-import { retryHeaders } from './retry-headers.js';
-import { headerOf, type HttpRequest, type HttpResponse } from './http-types.js';
-import { versionHeaders } from './version-headers.js';
+import {
+  headerOf,
+  type HttpRequest,
+  HttpRequestError,
+  type HttpResponse,
+  retryHeaders,
+  versionHeaders,
+} from './http-types.js';
+import { acceptedTypes, preferredJson } from './negotiate.js';
 
 /** Options of a response. */
 export interface ResponseOptions {
@@ -127,4 +131,41 @@ function head(
   headers: ResponseOptions['headers'],
 ): Pick<HttpResponse, 'status' | 'headers'> {
   return { status, headers: { 'content-type': `${type}; charset=utf-8`, ...headers } };
+}
+
+// GraphQL over HTTP as its draft of 2026-08-06 says: https://graphql.github.io/graphql-over-http/draft/.
+
+/** The media type of a response with status 2xx. All others are GraphQL's own. @throws HttpRequestError 406 */
+export function graphqlFormat(accept: string | null): 'application/graphql-response+json' | 'application/json' {
+  const type = preferredJson(accept, GRAPHQL_RESPONSE);
+  if (type === undefined) throw new HttpRequestError(406, `GraphQL answers ${GRAPHQL_RESPONSE} or application/json`);
+  return type;
+}
+
+/** The response to a result, except its body. @throws HttpRequestError 406 */
+export function draftAnswer(
+  result: FhirGraphqlResult,
+  accept: string | null,
+): Pick<HttpResponse, 'status' | 'headers'> {
+  const status = statusOf(result);
+  const type = status < 300 ? graphqlFormat(accept) : GRAPHQL_RESPONSE;
+  const headers = {
+    'content-type': `${type}; charset=utf-8`,
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+    ...(status === 405 ? { allow: 'POST' } : {}),
+    ...(status === 429 ? retryHeaders(result.errors?.[0]?.extensions.details) : {}),
+  };
+  return { status, headers };
+}
+
+function statusOf({ data, errors }: FhirGraphqlResult): number {
+  const [first] = errors ?? [];
+  if (first === undefined) return 200;
+  if (data !== undefined) return 294;
+  const { code, details } = first.extensions;
+  if (code === 'forbidden' && details?.['readonly'] === true) return 405;
+  const known = errorCodeOf(code);
+  if (known !== 'invalid') return ERROR_CODES[known].status;
+  // A syntax error is 400; all other errors of a document are 422. The prefix is that of graphql-js.
+  return first.message.startsWith('Syntax Error') ? 400 : 422;
 }

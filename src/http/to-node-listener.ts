@@ -1,11 +1,17 @@
 import { stringifyJson } from '../fhir/json/stringify-json.js';
 import { FhirError } from '../fhir/error.js';
-import { byteLength } from '../platform/byte-length.js';
+import { byteLength } from '../platform/bytes.js';
 import type { FhirHandler } from './exchange/handler-config.js';
-import { type WireAnswer, wireHandlerOf } from './exchange/wire-answer.js';
-import { readDirectly } from './direct-body.js';
-import { byteLengthInTurns, isList, SEND_TUNING, textEncoder } from './exchange/encode-texts.js';
-import { HttpRequestError } from './http-request-error.js';
+import {
+  byteLengthInTurns,
+  isList,
+  SEND_TUNING,
+  textEncoder,
+  type WireAnswer,
+  wireHandlerOf,
+} from './exchange/answer.js';
+import { readDirectly } from './read-body.js';
+import { HttpRequestError } from './http-types.js';
 import { toHttpResponse } from './to-http-response.js';
 
 /** The part of `node:http`'s IncomingMessage that is used; requests of Express have it too. */

@@ -1,11 +1,11 @@
-import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { FhirError } from '../fhir/error.js';
+import { type FhirModel } from '../fhir/model/fhir-model.js';
 import { keyText } from '../fhir/reference.js';
-import type { Criteria } from '../search/criteria/criteria.js';
+import { type Criteria } from '../search/criteria/criteria.js';
 import { parseSearch } from '../search/parse/parse-search.js';
 import { searchPairs } from '../search/parse/search-pairs.js';
-import type { StoredResource } from '../store/stored-resource.js';
-import type { GuardedSession } from './interaction-session.js';
+import { type StoredResource } from '../store/stored-resource.js';
+import { type GuardedSession } from './interaction-session.js';
 
 /**
  * Reads the search text of a conditional interaction or reference. Some senders begin it with `Type?` or `?`.

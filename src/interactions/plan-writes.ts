@@ -1,19 +1,15 @@
 import { type GuardedKey, type GuardedWrite, withIndex } from '../access/contract.js';
 import { FhirError } from '../fhir/error.js';
 import { keepDecimalTexts } from '../fhir/json/decimal-texts.js';
-import { gone } from '../fhir/not-found.js';
-import { keyText } from '../fhir/reference.js';
+import { gone, keyText } from '../fhir/reference.js';
 import { isResourceId, type AnyResource } from '../fhir/resource.js';
-import { onFirstUse } from '../platform/on-first-use.js';
+import { onFirstUse } from '../platform/shared-work.js';
 import { and, not, type Criteria } from '../search/criteria/criteria.js';
 import type { ReadResult } from '../store/stored-resource.js';
 import type { Expectation } from '../store/write.js';
-import { assertResource } from './assert-resource.js';
+import { assertResource, expectationOf, type WriteRequest } from './write-request.js';
 import { findMatch, parseCondition } from './condition.js';
-import { expectationOf } from './if-match.js';
-import type { GuardedSession } from './interaction-session.js';
-import { assertReadable, requireFound } from './missing.js';
-import type { WriteRequest } from './write-request.js';
+import { assertReadable, type GuardedSession, requireFound } from './interaction-session.js';
 
 /** A write of the commit, and the meaning of its failure. */
 export interface PlannedWrite {
@@ -199,4 +195,4 @@ class Planner {
 }
 
 /** PERF: loading takes 5 ms, which processes without patches should not spend. */
-const loadJsonPatch = onFirstUse(() => import('../fhir/json-patch/json-patch.js'));
+const loadJsonPatch = onFirstUse(() => import('../fhir/json-patch.js'));

@@ -1,5 +1,11 @@
-import type { AnyResource } from '../fhir/resource.js';
 import type { GuardedKey } from '../access/contract.js';
+import { type AnyResource, isJsonObject, versionOfEntityTag } from '../fhir/resource.js';
+import { FhirError } from '../fhir/error.js';
+import { quote } from '../fhir/messages.js';
+import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { kindOf } from '../fhir/validation/findings.js';
+import { MAX_NAMES } from '../fhir/validation/json-safety.js';
+import type { Expectation } from '../store/write.js';
 
 /**
  * A writing interaction of FHIR's REST interface, as requested. External input is `unknown` and validated on execution.
@@ -50,3 +56,49 @@ export type WriteOutcome =
       /** The version of the deletion; null if the resource was already deleted. */
       readonly versionId: string | null;
     };
+
+/**
+ * The version that must be current: `3`, `"3"` and `W/"3"` all name version 3; with `ifNoneMatch: '*'`, none may be.
+ * See https://hl7.org/fhir/R4/http.html#concurrency.
+ *
+ * @throws FhirError `invalid`
+ */
+export function expectationOf(ifMatch: unknown, ifNoneMatch?: unknown): Expectation | undefined {
+  if (ifNoneMatch !== undefined) return noneExpected(ifMatch, ifNoneMatch);
+  if (ifMatch === undefined) return undefined;
+  const version = typeof ifMatch === 'string' ? versionOfEntityTag(ifMatch) : undefined;
+  if (version !== undefined) return { version };
+  throw new FhirError('invalid', 'ifMatch must be a version such as 3, or an entity tag such as W/"3"');
+}
+
+function noneExpected(ifMatch: unknown, ifNoneMatch: unknown): Expectation {
+  if (ifMatch !== undefined) throw new FhirError('invalid', 'ifMatch and ifNoneMatch contradict each other');
+  if (ifNoneMatch === '*') return { version: null };
+  throw new FhirError('invalid', 'ifNoneMatch of a write must be *');
+}
+
+/** @throws FhirError `invalid` - not a JSON object, or of an unknown type */
+export function assertTyped(model: FhirModel, resource: unknown): asserts resource is AnyResource {
+  if (!isJsonObject(resource)) {
+    const found = resource === undefined ? 'missing' : kindOf(resource);
+    throw new FhirError('invalid', `A resource must be a JSON object, not ${found}`);
+  }
+  const type = Object.hasOwn(resource, 'resourceType') ? resource['resourceType'] : undefined;
+  if (typeof type !== 'string') throw new FhirError('invalid', 'A resource must name its type in "resourceType"');
+  if (!model.isResourceType(type)) throw new FhirError('invalid', `Unknown resource type ${quote(type)}`);
+}
+
+/**
+ * Asserts the parts of a resource that the guard and the store rely on.
+ *
+ * @throws FhirError `invalid` - as {@link assertTyped}
+ * @throws FhirError `too-costly` - more elements than any object may have names
+ */
+export function assertResource(model: FhirModel, resource: unknown): asserts resource is AnyResource {
+  assertTyped(model, resource);
+  // Writing copies a resource before the guard checks it.
+  let names = 0;
+  for (const _ in resource) {
+    if (++names > MAX_NAMES) throw new FhirError('too-costly', `A resource has more than ${MAX_NAMES} elements`);
+  }
+}

@@ -1,10 +1,10 @@
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
-import { sameJson } from '../fhir/json/same-json.js';
-import { orList } from '../fhir/messages/quote.js';
+import { sameJson } from '../fhir/json/copy-json.js';
+import { orList } from '../fhir/messages.js';
 import type { BoundsRule, ElementRules, ProfileRules, SlicedItem, TypeRule } from './element-rules.js';
 import { itemsOf, type ElementItem } from './element-items.js';
-import { hasCodeOf, matchesPattern } from './match-value.js';
+import { hasCodeOf, matchesPattern } from './slices.js';
 import { compilingProfile, profileRules } from './compile-profile.js';
 import type { ProfileWalk } from './profile-walk.js';
 import { violatedBound } from './value-bounds.js';

@@ -1,9 +1,8 @@
 import { FhirError } from '../fhir/error.js';
-import type { FhirModel } from '../fhir/model/fhir-model.js';
-import { perModel } from '../fhir/model/per-model.js';
-import { shorten } from '../fhir/messages/quote.js';
+import { type FhirModel, perModel } from '../fhir/model/fhir-model.js';
+import { shorten } from '../fhir/messages.js';
 import type { JsonObject } from '../fhir/resource.js';
-import { getOrCreate } from '../platform/maps.js';
+import { getOrCreate } from '../platform/collections.js';
 import { inOneGo } from '../platform/pace.js';
 import { compileFhirPath } from '../fhirpath/compile.js';
 import { coreTypeOf, definitionsByUrl, withoutVersion } from './definitions-by-url.js';

@@ -1,5 +1,4 @@
-import type { FhirModel } from '../fhir/model/fhir-model.js';
-import { perModel } from '../fhir/model/per-model.js';
+import { type FhirModel, perModel } from '../fhir/model/fhir-model.js';
 import { elementsOf, type AnyResource, type JsonObject } from '../fhir/resource.js';
 
 /** Finds the profiles and the terminology of a model by canonical URL, with or without a version. */

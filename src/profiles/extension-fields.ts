@@ -1,6 +1,5 @@
-import type { FhirModel } from '../fhir/model/fhir-model.js';
-import { perModel } from '../fhir/model/per-model.js';
-import { quote } from '../fhir/messages/quote.js';
+import { type FhirModel, perModel } from '../fhir/model/fhir-model.js';
+import { quote } from '../fhir/messages.js';
 import { elementsOf, type JsonObject } from '../fhir/resource.js';
 import { withoutVersion } from './definitions-by-url.js';
 import {
@@ -13,7 +12,7 @@ import {
 } from './extension-shapes.js';
 import { readElements, typesIn } from './read-elements.js';
 import { objectsOf } from './value-set-codes.js';
-import { getOrCreate } from '../platform/maps.js';
+import { getOrCreate } from '../platform/collections.js';
 
 /** The fields by which schemas show the extensions that the definitions of a host describe. */
 interface ExtensionFields {

@@ -3,7 +3,7 @@ import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { JsonObject } from '../fhir/resource.js';
 import { coreTypeOf, definitionsByUrl, withoutVersion } from './definitions-by-url.js';
 import { choiceIn, readElements, typesIn } from './read-elements.js';
-import { getOrCreate } from '../platform/maps.js';
+import { getOrCreate } from '../platform/collections.js';
 
 /** The shape of an extension's field. */
 export interface ExtensionShape {

@@ -6,7 +6,7 @@ import { inOneGo } from '../platform/pace.js';
 import type { StepMeter } from '../fhirpath/step-budget.js';
 import type { UncheckedRule } from './element-rules.js';
 import type { ReferenceTargets } from './reference-targets.js';
-import { getOrCreate } from '../platform/maps.js';
+import { getOrCreate } from '../platform/collections.js';
 
 /** Maximum number of values that one validation visits, counted for each rule. */
 const MAX_VISITS = 500_000;

@@ -1,5 +1,5 @@
 import type { Container } from '../fhir/container.js';
-import { referenceStub } from '../fhir/reference-stub.js';
+import { referenceStub } from '../fhir/reference.js';
 import type { JsonObject } from '../fhir/resource.js';
 
 /** The facts about targets of references that need no reads of other resources. */

@@ -1,7 +1,7 @@
 import { Container } from '../fhir/container.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
-import type { OutcomeIssue } from '../fhir/operation-outcome.js';
-import { shorten } from '../fhir/messages/quote.js';
+import type { OutcomeIssue } from '../fhir/error.js';
+import { shorten } from '../fhir/messages.js';
 import { type AnyResource, isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { Findings, type Step } from '../fhir/validation/findings.js';
 import { checkProfile } from './check-element.js';

@@ -1,6 +1,5 @@
-import { FhirError } from '../fhir/error.js';
+import { FhirError, type OperationOutcome, type OutcomeIssue } from '../fhir/error.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
-import type { OperationOutcome, OutcomeIssue } from '../fhir/operation-outcome.js';
 import { R4 } from '../fhir/r4.js';
 import { type AnyResource, isJsonObject } from '../fhir/resource.js';
 import { validateResource as findIssues, validateStorable } from '../fhir/validate-resource.js';

@@ -1,8 +1,7 @@
-import type { FhirModel } from '../fhir/model/fhir-model.js';
-import { perModel } from '../fhir/model/per-model.js';
+import { type FhirModel, perModel } from '../fhir/model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
-import { getOrCreate } from '../platform/maps.js';
-import { SharedSteps } from '../platform/shared-steps.js';
+import { getOrCreate } from '../platform/collections.js';
+import { SharedSteps } from '../platform/shared-work.js';
 import { definitionsByUrl, withoutVersion } from './definitions-by-url.js';
 
 /** Codes with their systems. */

@@ -3,8 +3,7 @@ import { putInvitation } from '../access/write/membership-records.js';
 import { FhirError } from '../fhir/error.js';
 import { OWN_EXTENSIONS, withExtensions } from '../fhir/own-extensions.js';
 import { isResourceId } from '../fhir/resource.js';
-import { randomSecret } from '../platform/random-secret.js';
-import { sha256Of } from '../platform/sha256.js';
+import { randomSecret, sha256Of } from '../platform/crypto.js';
 import type { PutWrite } from '../store/write.js';
 
 /** An invitation that the person must accept, before it is stored and sent. */

@@ -1,6 +1,6 @@
 import { tracedBy } from '../access/access-trace.js';
 import { operation } from '../access/operation.js';
-import { onFirstUse } from '../platform/on-first-use.js';
+import { onFirstUse } from '../platform/shared-work.js';
 import { historyBundle, typeHistoryBundle } from './history-bundle.js';
 import {
   failAsFhirError,

@@ -1,14 +1,19 @@
 import type { Caller } from '../access/caller.js';
 import type { GuardedKey } from '../access/contract.js';
 import type { DateInterval } from '../fhir/date.js';
-import { entityTag } from '../fhir/entity-tag.js';
+import { type AnyResource, entityTag, isResourceId } from '../fhir/resource.js';
 import { FhirError } from '../fhir/error.js';
-import { notFound } from '../fhir/not-found.js';
-import { type Page, type PageLink, pageOf } from '../fhir/page-links.js';
-import { referenceTo } from '../fhir/reference.js';
-import { type AnyResource, isResourceId } from '../fhir/resource.js';
-import { assertReadable } from '../interactions/missing.js';
-import { cursorText, foreignCursor, readCursor, isCount } from '../interactions/pages/cursor-text.js';
+import { notFound, referenceTo } from '../fhir/reference.js';
+import {
+  cursorText,
+  foreignCursor,
+  isCount,
+  type Page,
+  type PageLink,
+  pageOf,
+  readCursor,
+} from '../interactions/pages.js';
+import { assertReadable } from '../interactions/interaction-session.js';
 import type { HistoryEntry, HistoryPage, VersionRange, TypeHistoryEntry, VersionPosition } from '../store/history.js';
 import { ShortPage } from '../store/text-budget.js';
 import { ATTEMPTS } from '../store/with-retries.js';

@@ -1,6 +1,6 @@
 import { type DateInterval, isFinerThanMillisecond, parseDate } from '../fhir/date.js';
 import { FhirError } from '../fhir/error.js';
-import { quote } from '../fhir/messages/quote.js';
+import { quote } from '../fhir/messages.js';
 import { FORMAT_PARAMETERS } from '../search/parse/parse-search.js';
 import type { TypeHistoryPage, VersionsPage } from './repository.js';
 

@@ -2,8 +2,8 @@ import type { Bundle, ExtractResource, Resource, ResourceType } from '@medplum/f
 import type { Caller } from '../access/caller.js';
 import type { CallLimits } from '../access/limits/call-limits.js';
 import type { AuditOptions } from '../audit/audit.js';
-import type { JsonPatchOperation } from '../fhir/json-patch/json-patch.js';
-import type { Stored } from '../fhir/stored.js';
+import type { JsonPatchOperation } from '../fhir/json-patch.js';
+import type { Stored } from '../fhir/resource.js';
 import type { GuardedSession } from '../interactions/interaction-session.js';
 import type { ResourceStore } from '../store/store.js';
 import type { RepositorySearch } from './search-query.js';

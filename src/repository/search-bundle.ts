@@ -1,7 +1,6 @@
-import type { PageLink } from '../fhir/page-links.js';
+import { type PageLink, SearchPaging } from '../interactions/pages.js';
 import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
-import { SearchPaging } from '../interactions/pages/search-paging.js';
 import { requireResourceType } from '../search/parse/require-parameter.js';
 import { ShortPage } from '../store/text-budget.js';
 import type { RepositorySession } from './repository.js';

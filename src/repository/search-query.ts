@@ -1,7 +1,7 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { FhirError } from '../fhir/error.js';
 import { isJsonObject } from '../fhir/resource.js';
-import { withoutCursor } from '../interactions/pages/search-paging.js';
+import { withoutCursor } from '../interactions/pages.js';
 import { childrenOf, type Criteria } from '../search/criteria/criteria.js';
 import { parseSearch, type SearchInput, type SearchRequest, withoutEmpty } from '../search/parse/parse-search.js';
 import { parameterNames, type SearchPair, searchPairs } from '../search/parse/search-pairs.js';

@@ -1,4 +1,4 @@
-import { deleteMatch, patchMatch, updateMatch } from '../interactions/conditional-writes.js';
+import { deleteMatch, patchMatch, updateMatch } from '../interactions/carry-out-writes.js';
 import type { CreateOptions, MatchOptions, UpdateOptions } from './repository.js';
 import { type OpenRepository, typeOf, type WrittenResource } from './open-repository.js';
 import { auditedParameters } from './search-query.js';

@@ -1,5 +1,5 @@
 import type { Change } from './write.js';
-import { warn } from '../platform/warn.js';
+import { warn } from '../platform/runtime.js';
 
 /** The listeners of a store. */
 export class ChangeFeed {

@@ -8,6 +8,8 @@ import type { CallOptions } from './call-options.js';
 import type { TypeHistoryQuery } from './history.js';
 import type { SearchQuery } from './search-query.js';
 import type { PutWrite } from './write.js';
+import { Pace } from '../platform/pace.js';
+import { MAX_DELAY_MS } from '../platform/runtime.js';
 
 /** Throws if the call's `signal` is aborted. @throws FhirError `aborted` */
 export function assertNotAborted(options: CallOptions | undefined): void {
@@ -133,5 +135,45 @@ export function assertPutMatchesKey({ key, resource }: PutWrite, index: number):
   if (resource.resourceType !== key.type || resource.id !== key.id) {
     const message = `Write ${index}: resourceType and id of the resource must equal those of its key (${key.type})`;
     throw new FhirError('invalid', message, { details });
+  }
+}
+
+/** The pace of a loop in the work of a call, which ends with the call. */
+export class CallPace extends Pace {
+  readonly #options: CallOptions | undefined;
+
+  constructor(options: CallOptions | undefined) {
+    super();
+    this.#options = options;
+  }
+
+  /** @throws FhirError `aborted` - the signal of the call has fired */
+  override async next(): Promise<void> {
+    await super.next();
+    assertNotAborted(this.#options);
+  }
+}
+
+/**
+ * Settles like the work, or rejects when the call ends. The work continues: other calls may share it, or it is cleaned up
+ * in the background.
+ *
+ * @throws FhirError `aborted` - by the signal or the deadline of the call
+ */
+export async function untilCallEnds<Result>(
+  work: Promise<Result>,
+  { signal, deadline }: Pick<CallOptions, 'signal' | 'deadline'> = {},
+): Promise<Result> {
+  if (signal === undefined && deadline === undefined) return work;
+  const { promise: ended, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(callAborted(signal));
+  const left = deadline === undefined ? undefined : Math.min(Math.max(0, deadline - performance.now()), MAX_DELAY_MS);
+  const timer = left === undefined ? undefined : setTimeout(() => reject(callTimedOut()), left);
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, ended]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
   }
 }

@@ -2,7 +2,7 @@ import { FhirError } from '../fhir/error.js';
 import type { TypeParameter } from '../search/criteria/parameters-of.js';
 
 /** The progress of re-indexing a collection. */
-export interface IndexProgress {
+interface IndexProgress {
   /** Resources indexed, and their total, of the type in the project. */
   readonly done: number;
   readonly total: number;

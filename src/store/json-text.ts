@@ -1,9 +1,9 @@
 import { FhirError } from '../fhir/error.js';
-import { noteDecimals } from '../fhir/json/note-decimals.js';
+import { noteDecimals } from '../fhir/json/parse-json.js';
 import { elementText, hasDecimalText, hasOwnJson, textWithDecimals } from '../fhir/json/stringify-json.js';
 import { type AnyResource, DEFAULT_RESOURCE_BYTES, DEFAULT_RESOURCE_VALUES, elementsOf } from '../fhir/resource.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
-import { byteLength } from '../platform/byte-length.js';
+import { byteLength } from '../platform/bytes.js';
 
 /**
  * Largest resource, in bytes of its JSON text as UTF-8: 128 MiB. A quarter of JavaScript's longest string, so that

@@ -1,4 +1,9 @@
+import { FhirError } from '../fhir/error.js';
+import { assertWholeNumber } from '../fhir/whole-number.js';
 import type { CallOptions } from './call-options.js';
+import type { ResourceKey } from './resource-key.js';
+import type { Deletion } from './stored-resource.js';
+import type { EraseWrite } from './write.js';
 
 /**
  * Removal for good: removed data cannot be restored. Each step is one transaction of bounded size, so that other calls
@@ -53,4 +58,42 @@ export interface RemovalStep {
   readonly versions: number;
   /** Nothing is left. */
   readonly done: boolean;
+}
+
+/** A reason is a code of up to 64 lower-case letters, digits and hyphens: it must not repeat erased content. */
+function isErasureReason(reason: unknown): reason is string {
+  return typeof reason === 'string' && /^[a-z][a-z0-9-]{0,63}$/.test(reason);
+}
+
+/** Checks the reason of an erasure. @throws FhirError `invalid` - the reason is not a code. The message does not repeat it. */
+export function assertErasureReason({ reason }: Pick<EraseWrite, 'reason'>, index: number): void {
+  if (isErasureReason(reason)) return;
+  const message = `Write ${index}: the reason of an erasure is a code of up to 64 lower-case letters, digits and hyphens`;
+  throw new FhirError('invalid', message, { details: { index } });
+}
+
+/** The rejection of a put under the id of an erased resource. */
+export function erasedForGood(index: number, { type, id }: Pick<ResourceKey, 'type' | 'id'>): FhirError {
+  const message = `${type}/${id} was erased; its id cannot be used again`;
+  return new FhirError('gone', message, { details: { index } });
+}
+
+/** The part of a {@link Deletion} that says whether it is an erasure. @param reason null or undefined for an ordinary deletion */
+export function erasureOf(reason: string | null | undefined): Pick<Deletion, 'erased'> {
+  return typeof reason === 'string' ? { erased: { reason } } : {};
+}
+
+/** A validated {@link PurgeRequest}. */
+export interface PurgeBounds {
+  /** Milliseconds since 1970. */
+  readonly replacedBefore: number;
+  readonly keep: number;
+}
+
+/** Validates a request to purge. @throws FhirError `invalid` - no instant, or no whole number from 1 up */
+export function purgeBoundsOf({ replacedBefore, keep }: PurgeRequest): PurgeBounds {
+  assertWholeNumber('keep', keep, 1);
+  const instant = Date.parse(replacedBefore);
+  if (Number.isNaN(instant)) throw new FhirError('invalid', 'Purging needs an instant in ISO 8601');
+  return { replacedBefore: instant, keep };
 }

@@ -1,11 +1,11 @@
 import { trimBaseUrl } from '../fhir/reference.js';
-import { eitherSignal } from '../platform/timers.js';
-import type { CallOptions } from './call-options.js';
+import { eitherSignal } from '../platform/runtime.js';
+import { type CallOptions } from './call-options.js';
+import { untilCallEnds } from './guards.js';
 import type { StoreRemoval } from './removal.js';
 import type { SearchQuery } from './search-query.js';
 import type { ResourceStore } from './store.js';
 import type { Terminology } from './terminology.js';
-import { untilCallEnds } from './until-call-ends.js';
 import type { Write } from './write.js';
 
 /**

@@ -9,6 +9,7 @@ import type { SearchPage, SearchQuery } from './search-query.js';
 import type { ReadResult } from './stored-resource.js';
 import type { Terminology } from './terminology.js';
 import type { Change, Write, WriteResult } from './write.js';
+import { FhirError } from '../fhir/error.js';
 
 /**
  * The store of resources, the engine's only dependency. Any implementation that keeps these promises works;
@@ -182,4 +183,20 @@ export interface StatementPlan {
   readonly statement: string;
   /** The store's plan, a step per line. */
   readonly plan: readonly string[];
+}
+
+/** The context of trusted host code, without a caller. */
+export interface StoreContext {
+  readonly store: ResourceStore;
+  /** Ends the work early with `aborted`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** @throws FhirError `unsupported` - the store cannot remove for good */
+export function requireRemoval(store: ResourceStore): StoreRemoval {
+  if (store.removal !== undefined) return store.removal;
+  throw new FhirError(
+    'unsupported',
+    'This store cannot remove anything for good: it lacks the optional part "removal" of the store contract',
+  );
 }

@@ -1,5 +1,5 @@
-import { getOrCreate } from '../platform/maps.js';
-import { warn } from '../platform/warn.js';
+import { getOrCreate } from '../platform/collections.js';
+import { warn } from '../platform/runtime.js';
 
 /** Whom a store tells that projects have news. */
 export class Watchers {

@@ -1,4 +1,4 @@
-import type { Attributes, InstrumentOptions, Meter } from './telemetry.js';
+import type { Attributes, InstrumentOptions, Meter } from './observer.js';
 
 /** A counter, or the sum and number of a histogram's values, since the counters were created. */
 export interface Count {

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../fhir/error.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { CallOptions } from '../store/call-options.js';
 import type { ChangePage } from '../store/changes.js';
@@ -7,10 +8,9 @@ import type { ReferenceTarget, ResourceKey } from '../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../store/search-query.js';
 import type { ResourceStore, StoreCall } from '../store/store.js';
 import type { ReadResult } from '../store/stored-resource.js';
-import type { Write, WriteResult } from '../store/write.js';
 import type { Terminology } from '../store/terminology.js';
-import { CLIENT, codeOf, Observer } from './observer.js';
-import type { Attributes, Telemetry } from './telemetry.js';
+import type { Write, WriteResult } from '../store/write.js';
+import { type Attributes, CLIENT, codeOf, markFailed, Observer, type Telemetry } from './observer.js';
 
 /**
  * Wraps a store to report its use to a tracer and a meter: its own calls, and the interactions, queries and sign-ins
@@ -239,4 +239,54 @@ function countFound(results: readonly ReadResult[]): number {
 
 function countMatches(page: SearchPage): number {
   return page.matches.length;
+}
+
+/** Facts about an interaction that become known while it runs. */
+export interface ObservedFacts {
+  /** Set if the interaction answers although it failed, like a query with errors. */
+  readonly failure?: ErrorCode | undefined;
+  /** Additional attributes of the interaction's span. */
+  readonly attributes?: Attributes | undefined;
+}
+
+/**
+ * Runs an interaction on a store inside its own span and counts it; without telemetry it only runs.
+ *
+ * @param interaction `graphql`, `invite`, `sign-in`
+ */
+export function observed<Result>(
+  store: ResourceStore,
+  interaction: string,
+  facts: ObservedFacts,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const observer = observerOf(store);
+  return observer === undefined ? work() : observe(observer, interaction, facts, work);
+}
+
+function observe<Result>(
+  observer: Observer,
+  interaction: string,
+  facts: ObservedFacts,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const clock = performance.now();
+  const attributes = { 'fhirgraph.interaction': interaction };
+  const count = (outcome: ErrorCode | 'success'): void => {
+    const kind = { ...attributes, 'fhirgraph.outcome': outcome };
+    observer.instruments?.interactions.add(1, kind);
+    observer.instruments?.duration.record((performance.now() - clock) / 1000, kind);
+  };
+  return observer.span({ name: `fhirgraph.${interaction}`, attributes }, async (span) => {
+    try {
+      const result = await work();
+      for (const [name, value] of Object.entries(facts.attributes ?? {})) span.setAttribute(name, value);
+      if (facts.failure !== undefined) markFailed(span, facts.failure);
+      count(facts.failure ?? 'success');
+      return result;
+    } catch (error) {
+      count(codeOf(error));
+      throw error;
+    }
+  });
 }

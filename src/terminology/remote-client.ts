@@ -1,7 +1,7 @@
 import { FhirError } from '../fhir/error.js';
-import { eitherSignal } from '../platform/timers.js';
+import { eitherSignal } from '../platform/runtime.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
-import { concatBytes } from '../platform/concat-bytes.js';
+import { concatBytes } from '../platform/bytes.js';
 
 export interface RemoteRequest {
   /** Below the base: `ValueSet/$expand`. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../fhir/error.js';
-import { quote } from '../fhir/messages/quote.js';
+import { quote } from '../fhir/messages.js';
 import { trimBaseUrl } from '../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { expansionKey, type Concept } from '../search/criteria/concept-tests.js';

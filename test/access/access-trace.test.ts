@@ -2,9 +2,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { AccessTrace, tracedBy } from '../../src/access/access-trace.js';
 import type { AuditFacts, ShownFacts } from '../../src/audit/audit.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import { deepFreeze } from '../../src/store/deep-freeze.js';
+import { deepFreeze } from '../../src/store/versioned.js';
 import { R4 } from '../../src/fhir/r4.js';
-import { PACE } from '../../src/platform/loop-turn.js';
+import { PACE } from '../../src/platform/pace.js';
 import { countTurns } from '../support/count-turns.js';
 
 const { turnMs } = PACE;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { checkPolicies, type PolicyCheck, type PolicyFinding } from '../../src/access/explain/check-policies.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import type { StoreContext } from '../../src/store/store-context.js';
+import type { StoreContext } from '../../src/store/store.js';
 import { SERVER_SCOPE } from '../../src/store/resource-key.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { countCalls } from '../graphql/counting-store.js';

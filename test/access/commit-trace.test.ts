@@ -4,7 +4,7 @@ import { serverCaller, systemCaller, type Caller } from '../../src/access/caller
 import type { GuardedWrite } from '../../src/access/contract.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { breakGlass } from '../../src/access/sign-in/break-glass.js';
-import { AUDIT_LOG_PROJECT } from '../../src/audit/log/audit-project.js';
+import { AUDIT_LOG_PROJECT } from '../../src/audit/log/chain.js';
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { R4 } from '../../src/fhir/r4.js';

@@ -16,7 +16,7 @@ import {
   type AccessRule,
   type Interaction,
 } from '../../src/access/rule.js';
-import { secretFields } from '../../src/fhir/secret-fields.js';
+import { secretFields } from '../../src/fhir/resources-inside.js';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
 
 const SOME: Criteria = { kind: 'id', ids: ['a'] };

@@ -4,7 +4,7 @@ import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { FhirError } from '../../src/fhir/error.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { PACE } from '../../src/platform/loop-turn.js';
+import { PACE } from '../../src/platform/pace.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { Terminology } from '../../src/store/terminology.js';
 import { withTerminology } from '../../src/store/with-terminology.js';

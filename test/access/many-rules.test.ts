@@ -8,7 +8,7 @@ import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { RequestPace } from '../../src/graphql/execute/deadline.js';
-import { PACE } from '../../src/platform/loop-turn.js';
+import { PACE } from '../../src/platform/pace.js';
 import type { StoredResource } from '../../src/store/stored-resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { ManualClock, executeBy } from '../graphql/manual-clock.js';

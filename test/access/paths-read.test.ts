@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fieldPaths, hasFieldNamed } from '../../src/access/fields/field-paths.js';
 import { elementsRead, INSIDE } from '../../src/search/index/elements-read.js';
-import type { ElementRow, ParameterRow, TypeRow } from '../../src/fhir/model/definition-texts.js';
+import type { ElementRow, ParameterRow, TypeRow } from '../../src/fhir/model/definition-types.js';
 import { extendDefinitions, R4 } from '../../src/definitions.js';
 import { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';

@@ -2,7 +2,7 @@ import type { Bundle, Resource } from '@medplum/fhirtypes';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemCaller, type Caller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { JsonPatchOperation } from '../../src/fhir/json-patch/json-patch.js';
+import type { JsonPatchOperation } from '../../src/fhir/json-patch.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';

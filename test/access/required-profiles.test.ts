@@ -6,7 +6,7 @@ import {
   type RequiredProfiles,
 } from '../../src/access/write/validate-writes.js';
 import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import type { OutcomeIssue } from '../../src/fhir/operation-outcome.js';
+import type { OutcomeIssue } from '../../src/fhir/error.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { JsonObject } from '../../src/fhir/resource.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';

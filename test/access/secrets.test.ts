@@ -4,7 +4,7 @@ import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import { coveredByWildcard, isClientType, isProtected } from '../../src/access/fields/administrative-types.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import { secretFields } from '../../src/fhir/secret-fields.js';
+import { secretFields } from '../../src/fhir/resources-inside.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../src/store/store.js';

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { serverCaller } from '../../src/access/caller.js';
 import type { SignInIdentity } from '../../src/access/sign-in/find-membership.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { PACE } from '../../src/platform/loop-turn.js';
+import { PACE } from '../../src/platform/pace.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import type { Repository } from '../../src/repository/repository.js';
 import type { ResourceStore } from '../../src/store/store.js';

@@ -1,6 +1,6 @@
 import { R4 } from '../../src/fhir/r4.js';
 import { expect, test } from 'vitest';
-import { withinContexts } from '../../src/access/policy/binary-context.js';
+import { withinContexts } from '../../src/access/caller.js';
 import { unrestrictedRule, type AccessRule, type AccessRules } from '../../src/access/rule.js';
 import { ALL, and, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
 

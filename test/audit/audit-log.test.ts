@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { AUDIT_LOG_PROJECT } from '../../src/audit/log/audit-project.js';
+import { AUDIT_LOG_PROJECT } from '../../src/audit/log/chain.js';
 import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
 import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
 import { FhirError } from '../../src/fhir/error.js';

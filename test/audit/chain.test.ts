@@ -2,8 +2,7 @@ import type { AuditEvent } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
 import { toAuditEvent } from '../../src/audit/audit-event.js';
 import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { chained, GENESIS, linkOf } from '../../src/audit/log/chain.js';
-import { logEvent } from '../../src/audit/log/log-events.js';
+import { chained, GENESIS, linkOf, logEvent } from '../../src/audit/log/chain.js';
 import { readOf } from './audit-record.js';
 
 const LINK = { segment: '20261122T050000123-1a2b3c4d5e6f', sequence: 7, previous: 'a'.repeat(64) };

@@ -3,8 +3,8 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FileAuditJournal } from '../../src/audit-journal/file-audit-journal.js';
-import type { AuditJournal } from '../../src/audit/log/audit-journal.js';
 import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
+import type { AuditJournal } from '../../src/audit/log/delivery.js';
 import { SqliteAuditJournal } from '../../src/stores/sqlite/audit-journal.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { readOf } from './audit-record.js';

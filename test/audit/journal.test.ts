@@ -1,11 +1,11 @@
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { AuditJournal } from '../../src/audit/log/audit-journal.js';
+import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
+import type { AuditJournal } from '../../src/audit/log/delivery.js';
 import { FileAuditJournal, type FileAuditJournalOptions } from '../../src/audit-journal/file-audit-journal.js';
 import type { AuditHead } from '../../src/audit/log/chain.js';
-import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
 import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
-import { RETRY } from '../../src/audit/log/write-events.js';
+import { RETRY } from '../../src/audit/log/delivery.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';

@@ -1,7 +1,6 @@
 import type { AuditEvent } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { AUDIT_LOG_PROJECT } from '../../src/audit/log/audit-project.js';
-import type { AuditHead } from '../../src/audit/log/chain.js';
+import { AUDIT_LOG_PROJECT, type AuditHead } from '../../src/audit/log/chain.js';
 import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
 import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
 import { R4 } from '../../src/fhir/r4.js';

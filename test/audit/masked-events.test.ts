@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Caller, serverCaller, systemCaller } from '../../src/access/caller.js';
-import { AUDIT_LOG_PROJECT } from '../../src/audit/log/audit-project.js';
+import { AUDIT_LOG_PROJECT } from '../../src/audit/log/chain.js';
 import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { exportProject } from '../../src/projects/project/export-project.js';

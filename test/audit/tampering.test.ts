@@ -1,9 +1,7 @@
 import type { AuditEvent } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { AUDIT_LOG_PROJECT } from '../../src/audit/log/audit-project.js';
-import { type AuditHead, chained, GENESIS } from '../../src/audit/log/chain.js';
+import { AUDIT_LOG_PROJECT, type AuditHead, chained, GENESIS, logEvent } from '../../src/audit/log/chain.js';
 import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
-import { logEvent } from '../../src/audit/log/log-events.js';
 import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import type { Write } from '../../src/store/write.js';

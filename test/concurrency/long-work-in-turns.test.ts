@@ -1,9 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { isSameName } from '../../src/fhir/messages/did-you-mean.js';
+import { isSameName } from '../../src/fhir/messages.js';
 import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
-import { PACE } from '../../src/platform/loop-turn.js';
-import { Pace } from '../../src/platform/pace.js';
+import { PACE, Pace } from '../../src/platform/pace.js';
 import { exportProject } from '../../src/projects/project/export-project.js';
 import { SERVER_SCOPE } from '../../src/store/resource-key.js';
 import type { ResourceStore } from '../../src/store/store.js';

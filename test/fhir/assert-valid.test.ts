@@ -1,8 +1,7 @@
 import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
-import { assertValidResource } from '../../src/fhir/assert-valid.js';
+import { assertValidResource, type ValidationOptions } from '../../src/fhir/validate-resource.js';
 import { FhirError } from '../../src/fhir/error.js';
-import type { ValidationOptions } from '../../src/fhir/validate-resource.js';
 
 function refusal(resource: unknown, options: ValidationOptions = {}): FhirError | undefined {
   try {

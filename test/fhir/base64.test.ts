@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkBase64 } from '../../src/fhir/validation/base64.js';
+import { checkBase64 } from '../../src/fhir/validation/primitives.js';
 
 const LONG = 65_536;
 

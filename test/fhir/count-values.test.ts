@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countValues } from '../../src/fhir/count-values.js';
+import { countValues } from '../../src/fhirpath/element-weights.js';
 
 describe('countValues', () => {
   it('counts the values of objects and lists at every level', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { entityTag, versionOfEntityTag } from '../../src/fhir/entity-tag.js';
+import { entityTag, versionOfEntityTag } from '../../src/fhir/resource.js';
 
 test('an entity tag is weak, and parses to its version', () => {
   expect(entityTag('3')).toBe('W/"3"');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseJson } from '../../src/fhir/json/parse-json.js';
 import { stringifyJson } from '../../src/fhir/json/stringify-json.js';
-import { applyJsonPatch } from '../../src/fhir/json-patch/json-patch.js';
+import { applyJsonPatch } from '../../src/fhir/json-patch.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 
 const doubling = (times: number): object[] =>

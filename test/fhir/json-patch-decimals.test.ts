@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { applyJsonPatch } from '../../src/fhir/json-patch/json-patch.js';
+import { applyJsonPatch } from '../../src/fhir/json-patch.js';
 import { parseJson } from '../../src/fhir/json/parse-json.js';
 import { stringifyJson } from '../../src/fhir/json/stringify-json.js';
 import { type FhirError } from '../../src/fhir/error.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { applyJsonPatch, type JsonPatchOperation } from '../../src/fhir/json-patch/json-patch.js';
+import { applyJsonPatch, type JsonPatchOperation } from '../../src/fhir/json-patch.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { codeOf, system } from '../repository/harness.js';
 import { MemoryStore } from '../../src/index.js';

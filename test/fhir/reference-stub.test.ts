@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { referenceStub } from '../../src/fhir/reference-stub.js';
+import { referenceStub } from '../../src/fhir/reference.js';
 
 describe('referenceStub', () => {
   it.each([

@@ -3,8 +3,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
-import { compileFhirPath, compileTypedFhirPath } from '../../src/fhirpath/compile.js';
-import { fhirpathFilter } from '../../src/fhirpath/filter.js';
+import { compileFhirPath, compileTypedFhirPath, fhirpathFilter } from '../../src/fhirpath/compile.js';
 
 await loadFhirPath();
 

@@ -15,7 +15,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath } from '../../src/fhirpath/compile.js';
 import { fhirPathLibrary, fhirPathModel, forgetFhirPath, loadFhirPath } from '../../src/fhirpath/library.js';
-import { PACE } from '../../src/platform/loop-turn.js';
+import { PACE } from '../../src/platform/pace.js';
 import { indexEntries } from '../../src/search/index/index-resource.js';
 import { indexNeedsFhirPath } from '../../src/search/index/prepare-model.js';
 import { SERVER_SCOPE } from '../../src/store/resource-key.js';

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath, compileTypedFhirPath } from '../../src/fhirpath/compile.js';
-import { compileNative } from '../../src/fhirpath/native/compile-native.js';
+import { compileNative } from '../../src/fhirpath/native/compile-node.js';
 import { StepBudget } from '../../src/fhirpath/step-budget.js';
 import { parseFhirPath } from '../../src/fhirpath/syntax-tree.js';
 import { cases } from '../support/chance.js';

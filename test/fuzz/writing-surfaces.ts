@@ -2,7 +2,7 @@ import type { Bundle, Patient, Resource, ResourceType } from '@medplum/fhirtypes
 import fc from 'fast-check';
 import { systemCaller } from '../../src/access/caller.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { JsonPatchOperation } from '../../src/fhir/json-patch/json-patch.js';
+import type { JsonPatchOperation } from '../../src/fhir/json-patch.js';
 import { isJsonObject } from '../../src/fhir/resource.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';

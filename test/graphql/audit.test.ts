@@ -5,7 +5,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
 import { parse, print } from '../../src/graphql/graphql-js.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { sha256Of } from '../../src/platform/sha256.js';
+import { sha256Of } from '../../src/platform/crypto.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { signedIn, system } from '../repository/harness.js';
 import { caller, openClinic, type Sample } from './harness.js';

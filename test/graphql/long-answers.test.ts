@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import { PACE } from '../../src/platform/loop-turn.js';
+import { PACE } from '../../src/platform/pace.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { sparingStore } from '../support/sparing-store.js';
 import { put } from '../../src/testing/conformance-case.js';

@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS } from '../../src/graphql/limits.js';
 import { prepareDocument } from '../../src/graphql/prepare-document.js';
 import { DocumentErrors } from '../../src/graphql/prepared-document.js';
 import { executeFhirGraphql, MemoryStore, systemCaller } from '../../src/index.js';
-import { PACE } from '../../src/platform/loop-turn.js';
+import { PACE } from '../../src/platform/pace.js';
 import { countTurns } from '../support/count-turns.js';
 
 const { turnMs } = PACE;

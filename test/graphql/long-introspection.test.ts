@@ -4,7 +4,7 @@ import { systemCaller } from '../../src/access/caller.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { completeSchema } from '../../src/graphql/schema/complete-schema.js';
-import { PACE } from '../../src/platform/loop-turn.js';
+import { PACE } from '../../src/platform/pace.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { countTurns } from '../support/count-turns.js';
 

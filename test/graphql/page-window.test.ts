@@ -2,14 +2,14 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   boundsOf,
+  type CursorPart,
   cutPage,
+  type MatchOrder,
   neighbourOf,
   openingWindow,
-  type MatchOrder,
   type PageWindow,
   type WindowedPage,
-  type CursorPart,
-} from '../../src/interactions/pages/page-window.js';
+} from '../../src/interactions/pages.js';
 import { cases, SEED } from '../support/chance.js';
 
 /** Matches are numbers. The position of a number is the number itself. */

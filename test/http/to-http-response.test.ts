@@ -5,7 +5,7 @@ import { createAllowList } from '../../src/graphql/documents/document-lists.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import { HttpRequestError } from '../../src/http/http-request-error.js';
+import { HttpRequestError } from '../../src/http/http-types.js';
 import { toHttpResponse } from '../../src/http/to-http-response.js';
 
 const GRAPHQL = 'application/graphql-response+json';

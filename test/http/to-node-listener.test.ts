@@ -3,7 +3,7 @@ import { Agent, createServer, type IncomingMessage, request as httpRequest, type
 import { connect, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { toNodeListener } from '../../src/http.js';
-import { readBoundedBody } from '../../src/http/read-bounded-body.js';
+import { readBoundedBody } from '../../src/http/read-body.js';
 import { createTestService, type TestService } from '../../src/test-service.js';
 import { until } from '../support/until.js';
 

@@ -7,7 +7,7 @@ import { systemCaller } from '../../src/access/caller.js';
 import { FhirError } from '../../src/fhir/error.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import { importBundles } from '../../src/import/bundles/import-bundles.js';
-import { GUESS_TUNING } from '../../src/import/create-guess.js';
+import { GUESS_TUNING } from '../../src/import/session.js';
 import type { ImportResult } from '../../src/import/entries/entry-outcome.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ImportContext } from '../../src/import/import-context.js';
-import { PACE } from '../../src/platform/loop-turn.js';
+import type { ImportContext } from '../../src/import/session.js';
+import { PACE } from '../../src/platform/pace.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import {
   ask,

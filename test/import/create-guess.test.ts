@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemCaller } from '../../src/access/caller.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { GUESS_TUNING } from '../../src/import/create-guess.js';
+import { GUESS_TUNING } from '../../src/import/session.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { below, createRandom } from '../../src/testing/random.js';

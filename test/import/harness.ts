@@ -2,7 +2,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import { systemCaller } from '../../src/access/caller.js';
 import { FhirError } from '../../src/fhir/error.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
-import type { ImportContext } from '../../src/import/import-context.js';
+import type { ImportContext } from '../../src/import/session.js';
 import { importBundle } from '../../src/import/bundle/import-bundle.js';
 import type { ImportResult } from '../../src/import/entries/entry-outcome.js';
 import { ALL } from '../../src/search/criteria/criteria.js';

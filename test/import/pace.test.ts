@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { importBundle, MemoryStore, systemCaller } from '../../src/index.js';
-import { PACE } from '../../src/platform/loop-turn.js';
-import { READ_TUNING } from '../../src/store/read-in-parts.js';
+import { PACE } from '../../src/platform/pace.js';
+import { READ_TUNING } from '../../src/store/every-page.js';
 
 const DEFAULT = PACE.turnMs;
 const KEYS = READ_TUNING.keysAtOnce;

@@ -1,4 +1,4 @@
-import type { DefinitionTexts, ElementRow, ParameterRow, TypeRow } from '../../src/fhir/model/definition-texts.js';
+import type { DefinitionTexts, ElementRow, ParameterRow, TypeRow } from '../../src/fhir/model/definition-types.js';
 import { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import * as R4_TEXTS from '../../src/fhir/r4-definitions.js';
 import { prepareModel } from '../../src/search/index/prepare-model.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decodeBase64, encodeBase64 } from '../../src/platform/base64.js';
+import { decodeBase64, encodeBase64 } from '../../src/platform/bytes.js';
 
 test('text is decoded with or without white space, and other text is refused', () => {
   const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);

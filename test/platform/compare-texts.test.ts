@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compareTexts } from '../../src/platform/compare-texts.js';
+import { compareTexts } from '../../src/platform/texts.js';
 import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 

@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { LoopTurn, PACE } from '../../src/platform/loop-turn.js';
-import { inTurns, Pace } from '../../src/platform/pace.js';
+import { inTurns, LoopTurn, PACE, Pace } from '../../src/platform/pace.js';
 import { countTurns } from '../support/count-turns.js';
 import { stopClock } from '../support/stop-clock.js';
 

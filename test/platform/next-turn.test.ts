@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { nextTurn } from '../../src/platform/timers.js';
+import { nextTurn } from '../../src/platform/runtime.js';
 
 test('all that wait continue in the next turn, however long each takes there', async () => {
   let turn = 0;

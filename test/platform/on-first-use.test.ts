@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { onFirstUse } from '../../src/platform/on-first-use.js';
+import { onFirstUse } from '../../src/platform/shared-work.js';
 import { countTurns } from '../support/count-turns.js';
 
 test('what is loaded is used in a later turn, and loaded once', async () => {

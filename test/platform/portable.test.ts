@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { textOfBase64Url, textToBase64Url } from '../../src/platform/base64url.js';
-import { byteLength } from '../../src/platform/byte-length.js';
-import { portableSha256, sha256Of } from '../../src/platform/sha256.js';
-import { nextTurn, pause } from '../../src/platform/timers.js';
+import { byteLength, textOfBase64Url, textToBase64Url } from '../../src/platform/bytes.js';
+import { portableSha256, sha256Of } from '../../src/platform/crypto.js';
+import { nextTurn, pause } from '../../src/platform/runtime.js';
 import { createRandom } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 

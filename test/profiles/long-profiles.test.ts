@@ -3,7 +3,7 @@ import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { createRepository, MemoryStore, systemCaller } from '../../src/index.js';
-import { PACE } from '../../src/platform/loop-turn.js';
+import { PACE } from '../../src/platform/pace.js';
 import { validateResource } from '../../src/profiles/validate-resource.js';
 import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
 import { countTurns } from '../support/count-turns.js';

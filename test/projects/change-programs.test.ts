@@ -3,7 +3,7 @@ import { signIn } from '../../src/access/sign-in/sign-in.js';
 import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { createBot, createClient } from '../../src/projects/clients/create-client.js';
 import { invite } from '../../src/projects/invite/invite.js';
-import { removeMember } from '../../src/projects/members/remove-member.js';
+import { removeMember } from '../../src/projects/members/update-member.js';
 import { updateBot, updateClient } from '../../src/projects/clients/update-client.js';
 import { verifyClientSecret } from '../../src/projects/clients/verify-client-secret.js';
 import { type Clinic, openClinic, person, rejection, stores } from './harness.js';

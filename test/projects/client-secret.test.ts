@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { randomSecret } from '../../src/platform/random-secret.js';
+import { randomSecret } from '../../src/platform/crypto.js';
 import { fitsHash, hashSecret } from '../../src/projects/clients/client-secret.js';
 
 type Callback = (error: Error | null | undefined, key: Buffer) => void;

@@ -6,7 +6,7 @@ import { acceptInvitation } from '../../src/projects/accept/accept-invitation.js
 import { createClient } from '../../src/projects/clients/create-client.js';
 import { eraseResource } from '../../src/projects/erasure/erase-resource.js';
 import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
-import { removeMember } from '../../src/projects/members/remove-member.js';
+import { removeMember } from '../../src/projects/members/update-member.js';
 import { revokeSessions } from '../../src/projects/members/revoke-sessions.js';
 import { deleteProject } from '../../src/projects/project/delete-project.js';
 import { createRepository } from '../../src/repository/create-repository.js';

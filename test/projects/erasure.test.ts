@@ -9,7 +9,7 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import { erasePatient } from '../../src/projects/erasure/erase-patient.js';
 import { eraseResource } from '../../src/projects/erasure/erase-resource.js';
 import { purgeHistory } from '../../src/projects/erasure/purge-history.js';
-import { removeMember } from '../../src/projects/members/remove-member.js';
+import { removeMember } from '../../src/projects/members/update-member.js';
 import { invite } from '../../src/projects/invite/invite.js';
 import { exportProject } from '../../src/projects/project/export-project.js';
 import { createRepository } from '../../src/repository/create-repository.js';

@@ -4,9 +4,8 @@ import { createClient } from '../../src/projects/clients/create-client.js';
 import { createProject } from '../../src/projects/project/create-project.js';
 import { initialize } from '../../src/projects/clients/initialize.js';
 import { invite } from '../../src/projects/invite/invite.js';
-import { removeMember } from '../../src/projects/members/remove-member.js';
+import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
 import { resendInvitation } from '../../src/projects/invite/resend-invitation.js';
-import { updateMember } from '../../src/projects/members/update-member.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import {
   type Clinic,

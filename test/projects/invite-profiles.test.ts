@@ -7,7 +7,7 @@ import type { AnyResource } from '../../src/fhir/resource.js';
 import { createProject } from '../../src/projects/project/create-project.js';
 import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
 import type { InviteBody, InviteDryRun } from '../../src/projects/body/invite-body.js';
-import { removeMember } from '../../src/projects/members/remove-member.js';
+import { removeMember } from '../../src/projects/members/update-member.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
 import { SERVER_SCOPE } from '../../src/store/resource-key.js';

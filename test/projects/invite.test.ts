@@ -5,8 +5,7 @@ import { createRepository } from '../../src/repository/create-repository.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { invite, type InviteContext } from '../../src/projects/invite/invite.js';
 import type { InviteBody } from '../../src/projects/body/invite-body.js';
-import { removeMember } from '../../src/projects/members/remove-member.js';
-import { updateMember } from '../../src/projects/members/update-member.js';
+import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
 import {
   type Clinic,
   contents,

@@ -6,7 +6,7 @@ import type { SearchQuery } from '../../src/store/search-query.js';
 import type { Write } from '../../src/store/write.js';
 import { countTurns } from '../support/count-turns.js';
 import { storeWith } from '../support/store-with.js';
-import { PACE } from '../../src/platform/loop-turn.js';
+import { PACE } from '../../src/platform/pace.js';
 import { memoryStore } from './harness.js';
 
 const MEMBERS = 2_500;

@@ -13,7 +13,7 @@ import { deleteProject } from '../../src/projects/project/delete-project.js';
 import { exportProject } from '../../src/projects/project/export-project.js';
 import { listProjects } from '../../src/projects/project/list-projects.js';
 import { updateProject } from '../../src/projects/project/update-project.js';
-import { removeMember } from '../../src/projects/members/remove-member.js';
+import { removeMember } from '../../src/projects/members/update-member.js';
 import { invite } from '../../src/projects/invite/invite.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { ALL } from '../../src/search/criteria/criteria.js';

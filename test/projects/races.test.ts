@@ -5,9 +5,8 @@ import { FhirError } from '../../src/fhir/error.js';
 import { createProject } from '../../src/projects/project/create-project.js';
 import { initialize } from '../../src/projects/clients/initialize.js';
 import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
-import { removeMember } from '../../src/projects/members/remove-member.js';
+import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
 import { searchMembers } from '../../src/projects/members/search-members.js';
-import { updateMember } from '../../src/projects/members/update-member.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { countOf, openClinic, patient, person, policy, put, stores } from './harness.js';
 

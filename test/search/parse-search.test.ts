@@ -1,8 +1,7 @@
 import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
 import type { Criteria } from '../../src/search/criteria/criteria.js';
-import { parseSearch } from '../../src/search/parse/parse-search.js';
-import { parseSort } from '../../src/search/parse/parse-sort.js';
+import { parseSearch, parseSort } from '../../src/search/parse/parse-search.js';
 import { searchPairs } from '../../src/search/parse/search-pairs.js';
 import { refusal } from './harness.js';
 

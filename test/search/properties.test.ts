@@ -7,8 +7,7 @@ import { escapeValue, splitEscaped, unescape } from '../../src/search/parse/esca
 import { numberInterval } from '../../src/search/parse/parse-value.js';
 import { parseFilter } from '../../src/search/parse/filter/parse-filter.js';
 import { parseParameter } from '../../src/search/parse/parse-parameter.js';
-import { parseSearch } from '../../src/search/parse/parse-search.js';
-import { parseSort } from '../../src/search/parse/parse-sort.js';
+import { parseSearch, parseSort } from '../../src/search/parse/parse-search.js';
 import { testValue } from '../../src/search/evaluate/test-value.js';
 import { testOf } from './harness.js';
 import { cases, someOf } from '../support/chance.js';

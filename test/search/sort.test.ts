@@ -2,7 +2,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { IndexValue } from '../../src/search/index/index-entry.js';
-import { parseSort } from '../../src/search/parse/parse-sort.js';
+import { parseSort } from '../../src/search/parse/parse-search.js';
 import type { SearchSubject } from '../../src/search/evaluate/search-subject.js';
 import { compareSubjects, compareToPosition, positionOf, sortValue } from '../../src/search/evaluate/sort.js';
 import { subject, text } from './harness.js';

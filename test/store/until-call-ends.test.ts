@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { untilCallEnds } from '../../src/store/until-call-ends.js';
+import { untilCallEnds } from '../../src/store/guards.js';
 
 afterEach(() => void vi.restoreAllMocks());
 

@@ -19,7 +19,7 @@ import { Statements } from '../../src/stores/sqlite/database/statements.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { PROJECT, put } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
-import { skewedResources } from '../../src/testing/skewed-resources.js';
+import { skewedResources } from '../../src/testing/suites/random-searches.js';
 
 const DEFAULTS = { ...TUNING };
 afterEach(() => void Object.assign(TUNING, DEFAULTS));

@@ -1,4 +1,4 @@
-import type { ParameterRow } from '../../src/fhir/model/definition-texts.js';
+import type { ParameterRow } from '../../src/fhir/model/definition-types.js';
 import { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import * as texts from '../../src/fhir/r4-definitions.js';
 

@@ -16,8 +16,7 @@ import { TUNING as SQLITE_TUNING } from '../../src/stores/sqlite/scans/tuning.js
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { keyOf, PROJECT, put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { createRandom } from '../../src/testing/random.js';
-import { skewedResources } from '../../src/testing/skewed-resources.js';
-import { assertSearches } from '../../src/testing/suites/random-searches.js';
+import { assertSearches, skewedResources } from '../../src/testing/suites/random-searches.js';
 import { codeOf, repositoryOf, signedIn, system } from '../repository/harness.js';
 import { onceTestEnds } from '../support/after-tests.js';
 import { cases, SEED } from '../support/chance.js';

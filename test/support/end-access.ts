@@ -4,8 +4,7 @@
 import { createInterface } from 'node:readline';
 import pg from 'pg';
 import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { updateMember } from '../../src/projects/members/update-member.js';
-import { removeMember } from '../../src/projects/members/remove-member.js';
+import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
 import { revokeSessions } from '../../src/projects/members/revoke-sessions.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from 'vitest';
-import { PACE } from '../../src/platform/loop-turn.js';
+import { PACE } from '../../src/platform/pace.js';
 
 /**
  * Lets the work of the tests of a file go on without pauses. A test that holds something back, and looks what the rest

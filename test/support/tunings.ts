@@ -1,6 +1,6 @@
-import { PARTS } from '../../src/fhir/json/stringify-in-turns.js';
-import { PACE } from '../../src/platform/loop-turn.js';
-import { READ_TUNING } from '../../src/store/read-in-parts.js';
+import { PARTS } from '../../src/fhir/json/stringify-json.js';
+import { PACE } from '../../src/platform/pace.js';
+import { READ_TUNING } from '../../src/store/every-page.js';
 import { TUNING as POSTGRES_SCANS } from '../../src/stores/postgres/scans/tuning.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/database/tuning.js';
 import { SIZES } from '../../src/stores/segments/run-format.js';

@@ -1,5 +1,5 @@
-import { CallPace } from '../../store/call-pace.js';
-import type { CallOptions } from '../../store/call-options.js';
+import { type CallOptions } from '../../store/call-options.js';
+import { CallPace } from '../../store/guards.js';
 import type { SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore } from '../../store/store.js';
 

@@ -1,13 +1,13 @@
 import { referenceTo } from '../../fhir/reference.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 import { mapInTurns } from '../../platform/pace.js';
 import { and, or, type Criteria } from '../../search/criteria/criteria.js';
 import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
 import { localized } from '../../search/evaluate/localized.js';
 import { matches } from '../../search/evaluate/match.js';
 import { createSubject, EMPTY_WORLD, type SearchSubject } from '../../search/evaluate/search-subject.js';
-import type { CallOptions } from '../../store/call-options.js';
-import { CallPace } from '../../store/call-pace.js';
+import { type CallOptions } from '../../store/call-options.js';
+import { CallPace } from '../../store/guards.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { StoredResource, ReadResult } from '../../store/stored-resource.js';

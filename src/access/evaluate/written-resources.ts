@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 import { createSubject, type SearchSubject } from '../../search/evaluate/search-subject.js';
 import type { Overlay } from './evaluate-criteria.js';
 

@@ -2,7 +2,7 @@ import { FhirError, type ErrorCode } from '../../fhir/error.js';
 import { idOf, referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { ALL } from '../../search/criteria/criteria.js';
-import type { StoreContext } from '../../store/store-context.js';
+import type { StoreContext } from '../../store/store.js';
 import { everyMatch } from '../../store/every-page.js';
 import type { ResourceStore } from '../../store/store.js';
 import { withCallOptions } from '../../store/store-view.js';

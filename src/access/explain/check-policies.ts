@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../../fhir/error.js';
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import { didYouMean } from '../../fhir/messages.js';
 import { idOf, parseReference, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { SAMPLE_EXPANSIONS } from '../../search/criteria/concept-tests.js';
 import { ALL, refersTo } from '../../search/criteria/criteria.js';
 import type { CallOptions } from '../../store/call-options.js';
+import type { StoreContext } from '../../store/store.js';
 import { everyMatch } from '../../store/every-page.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
-import type { StoreContext } from '../../store/store-context.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { StoredResource } from '../../store/stored-resource.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';

@@ -1,12 +1,11 @@
 import { FhirError } from '../../fhir/error.js';
 import { copyElement, copyObject } from '../../fhir/json/decimal-texts.js';
-import { sameJson } from '../../fhir/json/same-json.js';
+import { sameJson } from '../../fhir/json/copy-json.js';
 import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { INLINE_HEADS, inlineNames } from '../../fhir/resources-inside.js';
-import { secretFields } from '../../fhir/secret-fields.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { INLINE_HEADS, inlineNames, secretFields } from '../../fhir/resources-inside.js';
+import { getOrCreate } from '../../platform/collections.js';
 import type { AccessRules } from '../rule.js';
 import { hasField, headOf, withElementsOf } from './hidden-fields.js';
 

@@ -1,8 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { INLINE_HEADS, INLINE_INSIDE } from '../../fhir/resources-inside.js';
-import { secretFields } from '../../fhir/secret-fields.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { INLINE_HEADS, INLINE_INSIDE, secretFields } from '../../fhir/resources-inside.js';
+import { getOrCreate } from '../../platform/collections.js';
 import { READ_INTERACTIONS, type AccessRule, type AccessRules } from '../rule.js';
 import { covers, type HiddenInside, withoutFields } from './hidden-fields.js';
 

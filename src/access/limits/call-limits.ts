@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import type { StoreContext } from '../../store/store-context.js';
+import type { StoreContext } from '../../store/store.js';
 import { TextBudget } from '../../store/text-budget.js';
 import type { ConcurrencyOptions } from './concurrency.js';
 

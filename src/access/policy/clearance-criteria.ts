@@ -1,7 +1,7 @@
 import { extensionsOf, OWN_EXTENSIONS } from '../../fhir/own-extensions.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { and, NONE, not, type Criteria } from '../../search/criteria/criteria.js';
-import { SECURITY_LABELS } from '../../search/index/security-labels.js';
+import { SECURITY_LABELS } from '../../search/index/index-resource.js';
 import type { Clearance } from '../narrowing.js';
 
 /** The resources that a clearance allows: without a label of the system that has another code or no code. */

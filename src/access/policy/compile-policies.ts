@@ -1,12 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../../fhir/error.js';
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
-import { quote } from '../../fhir/messages/quote.js';
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { perModel } from '../../fhir/model/per-model.js';
+import { didYouMean, quote } from '../../fhir/messages.js';
+import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
 import { parseReference } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
-import { secretFields } from '../../fhir/secret-fields.js';
+import { secretFields } from '../../fhir/resources-inside.js';
 import { inOneGo } from '../../platform/pace.js';
 import { NO_EXPANSIONS, withExpansions } from '../../search/criteria/concept-tests.js';
 import { and, NONE, or, type Criteria } from '../../search/criteria/criteria.js';

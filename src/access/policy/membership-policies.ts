@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import { didYouMean } from '../../fhir/messages.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { idOf, parseReference, referenceText, referenceTo } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';

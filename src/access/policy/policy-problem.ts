@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { andMore } from '../../fhir/messages/quote.js';
+import { andMore } from '../../fhir/messages.js';
 import type { PolicyGrant } from './policy-grant.js';
 
 /** Something in an AccessPolicy that this library does not understand, or that has no effect. */

@@ -1,5 +1,4 @@
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
-import { quote } from '../../fhir/messages/quote.js';
+import { didYouMean, quote } from '../../fhir/messages.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { OWN_EXTENSIONS } from '../../fhir/own-extensions.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';

@@ -1,5 +1,4 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { perModel } from '../../fhir/model/per-model.js';
+import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
 import { LRUCache } from 'lru-cache';
 import type { JsonObject } from '../../fhir/resource.js';
 import { ruleElements } from './policy-grant.js';
@@ -7,7 +6,7 @@ import { FhirError } from '../../fhir/error.js';
 import { assertFhirPath } from '../../fhirpath/compile.js';
 import { loadFhirPath } from '../../fhirpath/library.js';
 import { rootElements } from '../../fhirpath/root-elements.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 
 /**
  * Rejects a write constraint that cannot be evaluated.

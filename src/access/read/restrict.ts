@@ -5,7 +5,7 @@ import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
 import { INSIDE } from '../../search/index/elements-read.js';
 import { type HiddenInside, readsHidden } from '../fields/hidden-fields.js';
 import { hiddenInResources } from '../fields/mask-resource.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 import type { AccessRule, AccessRules } from '../rule.js';
 
 /** The rules that let a caller search a type; null if no rule does. */

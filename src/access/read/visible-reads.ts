@@ -1,7 +1,7 @@
 import { referenceTo } from '../../fhir/reference.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { HistoryEntry, HistoryPage, VersionRange } from '../../store/history.js';
-import { READ_TUNING, readInParts } from '../../store/read-in-parts.js';
+import { READ_TUNING, readInParts } from '../../store/every-page.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';

@@ -2,7 +2,7 @@ import type { AuditedEmergency } from '../../audit/audit-record.js';
 import type { AuditHook, AuditOptions } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
-import { warn } from '../../platform/warn.js';
+import { warn } from '../../platform/runtime.js';
 import type { ResourceStore } from '../../store/store.js';
 import { withCallOptions } from '../../store/store-view.js';
 import { audited, auditedCaller } from '../operation.js';

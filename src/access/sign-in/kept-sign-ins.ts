@@ -6,7 +6,7 @@ import type { ResourceStore } from '../../store/store.js';
 import type { MemberCaller } from '../caller.js';
 import type { SignInIdentity } from './find-membership.js';
 import type { Member } from './member.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 
 /** A sign-in as it was found: the conditions that depend on the time are checked again each time. */
 export interface KeptSignIn {

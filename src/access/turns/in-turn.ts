@@ -1,15 +1,13 @@
-import { createAsyncContext } from '../../platform/async-context.js';
-import { MAX_DELAY_MS } from '../../platform/timers.js';
-import { nextTurn } from '../../platform/timers.js';
+import { createAsyncContext, MAX_DELAY_MS, nextTurn } from '../../platform/runtime.js';
 import { callAborted } from '../../store/guards.js';
 import type { ResourceStore } from '../../store/store.js';
 import { isCaller } from '../caller.js';
 import { type Concurrency, takesTurns } from '../limits/concurrency.js';
 import { type Holder, type Place, throttled, type Turn, Turns } from './turns.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 
 /** A request that takes turns with the others over its store. */
-export interface TurnRequest {
+interface TurnRequest {
   readonly store: ResourceStore;
   /** A request without a valid caller does not wait, because it will be refused. */
   readonly caller: unknown;

@@ -1,10 +1,9 @@
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { notFound } from '../../fhir/not-found.js';
-import { referenceTo } from '../../fhir/reference.js';
+import { notFound, referenceTo } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { compileFhirPath } from '../../fhirpath/compile.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 import { NONE } from '../../search/criteria/criteria.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { homeOf } from '../caller.js';

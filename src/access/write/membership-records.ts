@@ -1,6 +1,6 @@
 import { referenceText, referenceTo, nameToId } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
-import { sha256Of } from '../../platform/sha256.js';
+import { sha256Of } from '../../platform/crypto.js';
 import { and, not, refersTo } from '../../search/criteria/criteria.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE, type ResourceKey } from '../../store/resource-key.js';

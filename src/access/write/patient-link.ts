@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { sameJson } from '../../fhir/json/same-json.js';
+import { sameJson } from '../../fhir/json/copy-json.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import type { MemberCaller } from '../caller.js';

@@ -1,14 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { assertValidResource } from '../../fhir/assert-valid.js';
-import { FhirError } from '../../fhir/error.js';
-import { andMore } from '../../fhir/messages/quote.js';
+import { assertValidResource, type ValidationOptions } from '../../fhir/validate-resource.js';
+import { FhirError, type OutcomeIssue } from '../../fhir/error.js';
+import { andMore } from '../../fhir/messages.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 import { elementsOf, type JsonObject } from '../../fhir/resource.js';
-import type { ValidationOptions } from '../../fhir/validate-resource.js';
 import { loadFhirPath } from '../../fhirpath/library.js';
-import { getOrCreate } from '../../platform/maps.js';
-import { warn } from '../../platform/warn.js';
+import { getOrCreate } from '../../platform/collections.js';
+import { warn } from '../../platform/runtime.js';
 import {
   type ProfileChoice,
   claimedProfiles,

@@ -1,7 +1,11 @@
 import type { AuditEvent, Extension } from '@medplum/fhirtypes';
+import { FhirError } from '../../fhir/error.js';
 import { OWN_EXTENSIONS } from '../../fhir/own-extensions.js';
-import type { JsonObject } from '../../fhir/resource.js';
-import { sha256Of } from '../../platform/sha256.js';
+import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { randomId, sha256Of } from '../../platform/crypto.js';
+import { ALL } from '../../search/criteria/criteria.js';
+import { SERVER_SCOPE } from '../../store/resource-key.js';
+import type { ResourceStore } from '../../store/store.js';
 
 const AUDIT_CHAIN = OWN_EXTENSIONS.auditChain;
 
@@ -32,12 +36,12 @@ export interface AuditHead {
 export const GENESIS = '0'.repeat(64);
 
 /** A new segment: its name begins with the time, so that segments sort by age. */
-export function segmentName(now: Date, random: string): string {
+function segmentName(now: Date, random: string): string {
   return `${now.toISOString().slice(0, 23).replaceAll(/[-:.]/g, '')}-${random.replaceAll('-', '').slice(0, 12)}`;
 }
 
 /** The instant, but later than that of a segment, because the clock may have gone backwards. */
-export function instantAfter(now: Date, segment: string | undefined): Date {
+function instantAfter(now: Date, segment: string | undefined): Date {
   const time = segment?.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})-.*$/, '$1-$2-$3T$4:$5:$6.$7Z') ?? '';
   const next = Date.parse(time) + 1;
   // A forged name may not contain an instant, or may contain the last possible one.
@@ -146,4 +150,151 @@ function sorted(object: object, ofMember: (value: unknown) => unknown): object {
   const copy = Object.create(null) as Record<string, unknown>;
   for (const name of Object.keys(object).sort()) copy[name] = ofMember((object as JsonObject)[name]);
   return copy;
+}
+
+/** Events with their places in the chain, and the head after them. */
+export interface LinkedEvents {
+  readonly events: readonly AuditEvent[];
+  /** Their JSON. */
+  readonly texts: readonly string[];
+  readonly head: AuditHead;
+}
+
+/** The part of the log that one process writes. */
+export class Segment {
+  private constructor(
+    private readonly name: string,
+    private last: Pick<AuditHead, 'sequence' | 'hash'> = { sequence: -1, hash: GENESIS },
+  ) {}
+
+  /** The newest event. */
+  get head(): AuditHead {
+    return { segment: this.name, ...this.last };
+  }
+
+  /** Begins a segment. Its first event names the newest one before it, so that a segment cannot vanish as a whole. */
+  static async open(store: ResourceStore, now: Date, write: (linked: LinkedEvents) => Promise<void>): Promise<Segment> {
+    await makeProject(store);
+    const { matches } = await store.search({
+      project: AUDIT_LOG_PROJECT,
+      type: 'AuditEvent',
+      criteria: ALL,
+      sort: [{ parameter: '_id', descending: true }],
+      limit: 1,
+    });
+    const newest = matches[0] === undefined ? undefined : linkOf(matches[0].resource as unknown as AuditEvent);
+    const segment = new Segment(segmentName(instantAfter(now, newest?.segment), randomId()));
+    const opening = segment.link([logEvent('segment-opened', now, afterDetail(newest))]);
+    await write(opening);
+    segment.advance(opening);
+    return segment;
+  }
+
+  /** Chains events to the newest one. They count from {@link advance} on. */
+  link(events: readonly AuditEvent[]): LinkedEvents {
+    let { sequence, hash } = this.last;
+    const linked = events.map((event) => {
+      sequence += 1;
+      const one = chained(event, { segment: this.name, sequence, previous: hash });
+      hash = one.hash;
+      return one;
+    });
+    return {
+      events: linked.map(({ event }) => event),
+      texts: linked.map(({ text }) => text),
+      head: { segment: this.name, sequence, hash },
+    };
+  }
+
+  advance({ head: { sequence, hash } }: LinkedEvents): void {
+    this.last = { sequence, hash };
+  }
+}
+
+async function makeProject(store: ResourceStore): Promise<void> {
+  const key = { project: SERVER_SCOPE, type: 'Project', id: AUDIT_LOG_PROJECT };
+  const [found] = await store.read([key]);
+  if (found?.status === 'found') return;
+  const resource = { resourceType: 'Project', id: key.id, name: 'Audit log', active: true, strictMode: true };
+  try {
+    await store.commit([{ kind: 'put', key, resource, expect: { version: null } }]);
+  } catch (error) {
+    // Another process committed first.
+    if (!(error instanceof FhirError) || error.code !== 'precondition-failed') throw error;
+  }
+}
+
+/**
+ * The project of the audit log. Only the log writes its AuditEvents: no caller can change or delete them, not even
+ * trusted code or super administrators. Its members, policies and other resources work as in any project.
+ */
+export const AUDIT_LOG_PROJECT = 'fhirgraph-audit-log';
+
+/** @throws FhirError `forbidden` - the project is that of the audit log, which nobody erases or deletes */
+export function assertNotAuditLog(project: string): void {
+  if (project === AUDIT_LOG_PROJECT) throw new FhirError('forbidden', 'The audit log cannot be changed');
+}
+
+/** True for resources that no caller may write: the events of the log, and its Project. */
+export function isOfAuditLog({
+  project,
+  type,
+  id,
+}: {
+  readonly project: string;
+  readonly type: string;
+  readonly id: string;
+}): boolean {
+  if (type === 'AuditEvent') return project === AUDIT_LOG_PROJECT;
+  return type === 'Project' && project === SERVER_SCOPE && id === AUDIT_LOG_PROJECT;
+}
+
+/** Events about the log itself: it opens and closes a segment, or has lost records. */
+export function logEvent(
+  display: 'segment-opened' | 'segment-closed' | 'records-lost',
+  now: Date,
+  detail: readonly { readonly type: string; readonly valueString: string }[] = [],
+): AuditEvent {
+  return {
+    action: 'E',
+    agent: [{ altId: 'server', requestor: false }],
+    ...(detail.length === 0 ? {} : { entity: [{ detail: [...detail], name: display }] }),
+    outcome: display === 'records-lost' ? '8' : '0',
+    recorded: now.toISOString(),
+    resourceType: 'AuditEvent',
+    source: { observer: { display: 'fhirgraph' } },
+    subtype: [{ code: 'operation', display, system: 'http://hl7.org/fhir/restful-interaction' }],
+    type: { code: '110101', display: 'Audit Log Used', system: 'http://dicom.nema.org/resources/ontology/DCM' },
+  };
+}
+
+const OPENED = 'segment-opened';
+
+/** What the opening of a segment states about the newest event before it. */
+function afterDetail(head: AuditHead | undefined): { type: string; valueString: string }[] {
+  if (head === undefined) return [];
+  const { segment, sequence, hash } = head;
+  return [{ type: 'after', valueString: `${segment} ${sequence} ${hash}` }];
+}
+
+/**
+ * The event that the opening of a segment follows; undefined for other events, and for an opening that follows no
+ * event.
+ */
+export function headBefore(event: AuditEvent): AuditHead | undefined {
+  // An altered event may have any shape.
+  const entity = objectsOf(event.entity).find(({ name }) => name === OPENED);
+  const text = objectsOf(entity?.['detail']).find(({ type }) => type === 'after')?.['valueString'];
+  const [segment, sequence, hash] = typeof text === 'string' ? text.split(' ') : [];
+  if (segment === undefined || sequence === undefined || hash === undefined) return undefined;
+  return { segment, sequence: Number(sequence), hash };
+}
+
+function objectsOf(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? (value as unknown[]).filter(isJsonObject) : [];
+}
+
+/** True for the event that ends a segment properly. */
+export function isClosing({ subtype }: AuditEvent): boolean {
+  return subtype?.[0]?.display === 'segment-closed';
 }

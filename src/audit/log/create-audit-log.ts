@@ -1,11 +1,10 @@
+import { type AuditJournal, RecordQueue } from './delivery.js';
 import { assertWholeNumber } from '../../fhir/whole-number.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { AuditRecord } from '../audit-record.js';
 import type { AuditHook } from '../audit.js';
-import type { AuditJournal } from './audit-journal.js';
 import type { AuditHead } from './chain.js';
 import { LogWriter } from './log-writer.js';
-import { RecordQueue } from './record-queue.js';
 
 /** The configuration of an audit log. */
 export interface AuditLogConfig {

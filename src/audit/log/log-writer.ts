@@ -1,17 +1,18 @@
 import type { AuditEvent } from '@medplum/fhirtypes';
 import { FhirError } from '../../fhir/error.js';
-import { nextTurn } from '../../platform/timers.js';
-import { warn } from '../../platform/warn.js';
+import { nextTurn, warn } from '../../platform/runtime.js';
 import type { ResourceStore } from '../../store/store.js';
 import { toAuditEvent } from '../audit-event.js';
 import type { AuditRecord } from '../audit-record.js';
-import type { AuditJournal } from './audit-journal.js';
-import type { AuditHead } from './chain.js';
-import { Delivery } from './delivery.js';
-import { logEvent } from './log-events.js';
-import type { QueuedRecord, RecordQueue } from './record-queue.js';
-import { type LinkedEvents, Segment } from './segment.js';
-import { withAttempts, writeEvents } from './write-events.js';
+import {
+  type AuditJournal,
+  Delivery,
+  type QueuedRecord,
+  type RecordQueue,
+  withAttempts,
+  writeEvents,
+} from './delivery.js';
+import { type AuditHead, type LinkedEvents, logEvent, Segment } from './chain.js';
 
 interface LogWriterConfig {
   readonly store: ResourceStore;

@@ -3,9 +3,7 @@ import { ALL } from '../../search/criteria/criteria.js';
 import { everyMatch } from '../../store/every-page.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { StoredResource } from '../../store/stored-resource.js';
-import { AUDIT_LOG_PROJECT } from './audit-project.js';
-import { type AuditHead, eventId, GENESIS, linkOf } from './chain.js';
-import { headBefore, isClosing } from './log-events.js';
+import { AUDIT_LOG_PROJECT, type AuditHead, eventId, GENESIS, headBefore, isClosing, linkOf } from './chain.js';
 
 /** The log to verify. */
 export interface VerifyAuditLogContext {

@@ -1,15 +1,16 @@
-import type { ElementDefinition, SearchParameterDefinition, TypeDefinition } from './definition-types.js';
+import { sha256Of } from '../../platform/crypto.js';
+import { OWN_EXTENSIONS } from '../own-extensions.js';
+import type { AnyResource } from '../resource.js';
 import {
-  parseText,
   type CodesRow,
   type DefinitionTexts,
+  type ElementDefinition,
   type ElementRow,
   type ParameterRow,
-} from './definition-texts.js';
-import { OWN_PARAMETERS } from './own-parameters.js';
-import { isKindOf } from './type-hierarchy.js';
-import type { AnyResource } from '../resource.js';
-import { sha256Of } from '../../platform/sha256.js';
+  parseText,
+  type SearchParameterDefinition,
+  type TypeDefinition,
+} from './definition-types.js';
 
 /**
  * The definitions that a store and everything above it work with: resource types and their elements, search parameters,
@@ -264,3 +265,99 @@ const REQUIRED = 2;
 const CODED: ReadonlySet<string> = new Set(['code', 'Coding', 'CodeableConcept', 'string', 'uri']);
 
 const NO_PARAMETERS: ReadonlyMap<string, SearchParameterDefinition> = new Map();
+
+/** Data types that specialise another one. See https://hl7.org/fhir/R4/datatypes.html. */
+const PARENTS: ReadonlyMap<string, string> = new Map([
+  ['code', 'string'],
+  ['id', 'string'],
+  ['markdown', 'string'],
+  ['canonical', 'uri'],
+  ['oid', 'uri'],
+  ['url', 'uri'],
+  ['uuid', 'uri'],
+  ['positiveInt', 'integer'],
+  ['unsignedInt', 'integer'],
+  ['Age', 'Quantity'],
+  ['Count', 'Quantity'],
+  ['Distance', 'Quantity'],
+  ['Duration', 'Quantity'],
+]);
+
+/** Resource types that do not derive from DomainResource. */
+const BARE_RESOURCES: ReadonlySet<string> = new Set(['Bundle', 'Binary', 'Parameters']);
+
+/**
+ * @param isResource whether the type is a resource type, concrete or abstract; called only if needed; may be omitted if
+ * `ancestor` is a data type
+ */
+export function isKindOf(type: string, ancestor: string, isResource: () => boolean = () => false): boolean {
+  if (type === ancestor || PARENTS.get(type) === ancestor) return true;
+  if (ancestor !== 'Resource' && ancestor !== 'DomainResource') return false;
+  return isResource() && (ancestor === 'Resource' || (type !== 'Resource' && !BARE_RESOURCES.has(type)));
+}
+
+/**
+ * Search parameters that R4 and Medplum do not define and this library needs.
+ *
+ * R4 has none for Binary, so searches could not find the Binaries of an owner. See
+ * https://hl7.org/fhir/R4/binary.html#security-context. Nor could they find the Binary with the code of a Bot, or the
+ * members whose invitation or access has ended.
+ */
+const OWN_PARAMETERS: { readonly [resourceType: string]: readonly SearchParameterDefinition[] } = {
+  Binary: [
+    {
+      code: 'security-context',
+      type: 'reference',
+      expression: 'Binary.securityContext',
+      path: [['securityContext']],
+      short: 'The resource whose access rights hold for the content',
+    },
+    {
+      code: 'has-security-context',
+      type: 'token',
+      expression: 'Binary.securityContext.exists()',
+      short: 'Whether a security context is given, one that leads nowhere included',
+    },
+  ],
+  ProjectMembership: [
+    {
+      code: 'invitation-expires',
+      type: 'date',
+      expression: `ProjectMembership.extension.where(url = '${OWN_EXTENSIONS.invitationExpires}').value`,
+      short: 'Until when the open invitation can be accepted',
+    },
+    {
+      code: 'access-expires',
+      type: 'date',
+      expression: `ProjectMembership.extension.where(url = '${OWN_EXTENSIONS.accessExpires}').value`,
+      short: 'When the access of the member ends',
+    },
+  ],
+  Bot: [
+    {
+      code: 'code-binary',
+      type: 'reference',
+      expression: 'Bot.sourceCode.url | Bot.executableCode.url',
+      targets: ['Binary'],
+      short: 'A Binary that holds code of the Bot',
+    },
+  ],
+};
+
+/**
+ * Caches a value derived from definitions: one per model, built on first use, kept as long as the model lives.
+ *
+ * Process-wide caches would mix up models.
+ *
+ * @example
+ * const PLANS = perModel(() => new Map<string, TypePlan>());
+ * PLANS(model).get('Patient')
+ */
+export function perModel<Value>(build: (model: FhirModel) => Value): (model: FhirModel) => Value {
+  const values = new WeakMap<FhirModel, { readonly value: Value }>();
+  return (model) => {
+    let known = values.get(model);
+    if (known === undefined) values.set(model, (known = { value: build(model) }));
+    return known.value;
+  };
+}

@@ -1,9 +1,8 @@
 import type { FhirModel } from '../model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
-import { expectedCodes } from './bindings.js';
-import { checkContainedResources } from './contained.js';
-import { type Findings, kindOf, namedStep } from './findings.js';
-import type { PrimitiveProblem } from './primitive-problem.js';
+import { expectedCodes } from './primitives.js';
+import { checkContainedResources } from './references.js';
+import { type Findings, kindOf, namedStep, type PrimitiveProblem } from './findings.js';
 import { type ElementPlan, type TypePlan, typePlan } from './type-plan.js';
 import { containerScope, type Walk } from './walk.js';
 

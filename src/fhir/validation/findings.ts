@@ -1,5 +1,5 @@
-import { shorten } from '../messages/quote.js';
-import type { OutcomeIssue } from '../operation-outcome.js';
+import type { OutcomeIssue } from '../error.js';
+import { shorten } from '../messages.js';
 
 /** A step down from a resource: an element, as FHIRPath writes it (`name`, `value.ofType(Quantity)`), or an index. */
 export type Step = string | number;
@@ -80,4 +80,10 @@ function fhirPath(steps: readonly Step[]): string {
   return steps
     .map((step, index) => (typeof step === 'number' ? `[${step}]` : index === 0 ? step : `.${step}`))
     .join('');
+}
+
+/** A problem of a primitive value, without the value: an issue code and the end of the sentence "status must be …". */
+export interface PrimitiveProblem {
+  readonly code: string;
+  readonly expectation: string;
 }

@@ -1,13 +1,13 @@
 import { decimalTextsOf } from '../json/decimal-texts.js';
-import { isPlainObject } from '../json/plain-object.js';
+import { isPlainObject } from '../resource.js';
 import { stringifyJson } from '../json/stringify-json.js';
 import { CHARACTERS_PER_VALUE, textValues } from '../json/json-values.js';
 import { type Findings, kindOf, namedStep } from './findings.js';
-import { byteLength } from '../../platform/byte-length.js';
-import { flatten } from '../../platform/flatten.js';
+import { byteLength } from '../../platform/bytes.js';
+import { flatten } from '../../platform/texts.js';
 
 /** Size limits of a resource. */
-export interface SizeLimits {
+interface SizeLimits {
   /** Of the JSON text, in bytes of UTF-8. */
   readonly maxBytes: number;
   /** Objects, lists, texts, numbers, booleans and nulls; a long text counts as several: see {@link textValues}. */

@@ -1,12 +1,9 @@
-import { type Invariant, invariantsOf } from './invariants.js';
-import type { FhirModel } from '../model/fhir-model.js';
-import { perModel } from '../model/per-model.js';
 import type { ElementDefinition, TypeDefinition } from '../model/definition-types.js';
-import { bindingRule, codesOf } from './bindings.js';
-import { extensionRule } from './extension.js';
-import { type PrimitiveCheck, primitiveCheck } from './primitives.js';
+import { type FhirModel, perModel } from '../model/fhir-model.js';
+import { type Invariant, invariantsOf } from './invariants.js';
+import { bindingRule, codesOf, type PrimitiveCheck, primitiveCheck } from './primitives.js';
 import { canonicalRule, referenceRule } from './references.js';
-import type { ElementRule } from './rule.js';
+import type { ElementRule, ObjectRule } from './walk.js';
 
 /** A type's definition, prepared for fast checks. */
 export interface TypePlan {
@@ -25,7 +22,7 @@ export interface TypePlan {
 }
 
 /** Elements of which at most one may be present, and exactly one must be if `required`. */
-export interface PresenceGroup {
+interface PresenceGroup {
   /** `status`, `value`. */
   readonly name: string;
   /** `status`, `value[x]`. */
@@ -141,3 +138,10 @@ function canHaveSibling(element: ElementPlan, owner: TypeDefinition): boolean {
     !(element.name === 'id' && owner.kind !== 'resource') && !(element.name === 'url' && owner.name === 'Extension')
   );
 }
+
+/** ext-1: an extension has either a value or extensions of its own. See https://hl7.org/fhir/R4/extensibility.html. */
+const extensionRule: ObjectRule = (extension, walk) => {
+  const hasValue = Object.keys(extension).some((name) => /^_?value./.test(name) && extension[name] !== undefined);
+  if (hasValue !== (extension.extension !== undefined)) return;
+  walk.findings.error('invariant', 'an extension must have either a value[x] or extensions, and not both (ext-1)');
+};

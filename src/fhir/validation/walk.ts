@@ -13,7 +13,7 @@ export interface Walk {
 }
 
 /** A resource with the resources it contains; contained resources share the scope of their container. */
-export interface ContainerScope {
+interface ContainerScope {
   /** Type of the container. */
   readonly type: string;
   /** Types of the contained resources by id. */
@@ -38,3 +38,9 @@ export function containerScope(resource: JsonObject): ContainerScope {
 function typeName({ resourceType }: JsonObject): string {
   return typeof resourceType === 'string' ? resourceType : '';
 }
+
+/** A constraint on an element's value beyond its type; findings go to the walk. */
+export type ElementRule = (value: never, walk: Walk) => void;
+
+/** A rule for complex elements. */
+export type ObjectRule = (value: JsonObject, walk: Walk) => void;

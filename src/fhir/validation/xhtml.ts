@@ -1,4 +1,4 @@
-import type { PrimitiveProblem } from './primitive-problem.js';
+import type { PrimitiveProblem } from './findings.js';
 
 /**
  * Checks the `div` of a narrative: well-formed XML, one `div` of the XHTML namespace, nothing but the formatting

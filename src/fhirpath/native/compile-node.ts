@@ -1,14 +1,40 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject } from '../../fhir/resource.js';
-import { parametersOf, unquote, unwrap, type SyntaxNode } from '../syntax-tree.js';
-import { bail, FALSE, TRUE, type Items } from './collection.js';
+import type { StepBudget } from '../step-budget.js';
+import { parametersOf, type SyntaxNode, unquote, unwrap } from '../syntax-tree.js';
 import { jsonTypeOf, readElements } from './element-access.js';
 import { compileFunction } from './functions.js';
-import type { Native, ExpressionContext } from './native.js';
+import { BAIL, bail, type ExpressionContext, FALSE, type Items, type Native, TRUE } from './native.js';
 import { compileOperator } from './operators.js';
 
+/** Returns the items of the result; undefined if the data need fhirpath.js. */
+type NativeEvaluation = (input: unknown, budget: StepBudget) => Items | undefined;
+
+/**
+ * Compiles common filters to plain functions: paths, `where`, `exists`, comparisons, logic.
+ *
+ * The results equal those of fhirpath.js. Only well-formed data are handled: everything unusual (an element of the
+ * wrong JSON type, `_birthDate`-style siblings, several items where one is expected) is left to fhirpath.js, errors
+ * included.
+ *
+ * @param type FHIR type of the input.
+ * @returns undefined for other expressions.
+ */
+export function compileNative(model: FhirModel, tree: SyntaxNode, type: string): NativeEvaluation | undefined {
+  const evaluate = compileNode(tree, { model, type, isParameter: false })?.evaluate;
+  if (evaluate === undefined) return undefined;
+  return (input, budget) => {
+    try {
+      return evaluate([input], budget);
+    } catch (error) {
+      if (error === BAIL) return undefined;
+      throw error;
+    }
+  };
+}
+
 /** @returns undefined for expressions that only fhirpath.js supports. */
-export function compileNode(wrapped: SyntaxNode, context: ExpressionContext): Native | undefined {
+function compileNode(wrapped: SyntaxNode, context: ExpressionContext): Native | undefined {
   const node = unwrap(wrapped);
   const [first, second] = node.children ?? [];
   switch (node.type) {

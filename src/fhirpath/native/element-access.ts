@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
-import { bail, type Evaluate, type Items } from './collection.js';
+import { bail, type Evaluate, type Items } from './native.js';
 
 /** How JSON writes the values of a type; undefined for types that are left to fhirpath.js. */
 export function jsonTypeOf(model: FhirModel, type: string): 'string' | 'number' | 'boolean' | 'object' | undefined {

@@ -2,9 +2,8 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject } from '../../fhir/resource.js';
 import type { StepBudget } from '../step-budget.js';
 import { countNodes, unquote, unwrap, type SyntaxNode } from '../syntax-tree.js';
-import { asBoolean, bail, EMPTY, fromBoolean, type Evaluate } from './collection.js';
+import { asBoolean, bail, EMPTY, type Evaluate, fromBoolean, type Native } from './native.js';
 import { readElements } from './element-access.js';
-import type { Native } from './native.js';
 import { isText } from './operators.js';
 
 /** Compiles a parameter that is evaluated once per item of the given type. */

@@ -1,7 +1,6 @@
-import { isKindOf } from '../../fhir/model/type-hierarchy.js';
+import { isKindOf } from '../../fhir/model/fhir-model.js';
 import type { SyntaxNode } from '../syntax-tree.js';
-import { asBoolean, bail, EMPTY, FALSE, fromBoolean, TRUE, type Evaluate, type Items } from './collection.js';
-import type { Native } from './native.js';
+import { asBoolean, bail, EMPTY, type Evaluate, FALSE, fromBoolean, type Items, type Native, TRUE } from './native.js';
 
 /** Compiles a binary operator; undefined for operators that only fhirpath.js supports. */
 export function compileOperator(node: SyntaxNode, compileOperand: CompileOperand): Native | undefined {

@@ -1,6 +1,5 @@
-import { perModel } from '../../fhir/model/per-model.js';
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
+import { getOrCreate } from '../../platform/collections.js';
 
 /**
  * A place in a resource at which an expression may find values.

@@ -3,7 +3,7 @@ import type { CallOptions } from '../../store/call-options.js';
 import { type DocumentNode, print } from '../graphql-js.js';
 import { assertDocument, assertDocumentSize } from '../check-document.js';
 import { assertQueryLength, type Limits } from '../limits.js';
-import { sha256Of } from '../../platform/sha256.js';
+import { sha256Of } from '../../platform/crypto.js';
 import type { PreparedDocument } from '../prepared-document.js';
 
 /**
@@ -94,7 +94,7 @@ const SHA256 = /^[0-9a-f]{64}$/i;
 /** The forms of a document in a request. */
 export type RequestedDocument = DocumentText | PersistedDocument;
 
-export interface FoundDocument {
+interface FoundDocument {
   readonly document: DocumentText;
   /** Stores the document for later requests; called once it is known to be valid. */
   readonly keep?: () => Promise<void>;

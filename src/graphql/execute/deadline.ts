@@ -1,11 +1,9 @@
-import { FhirError } from '../../fhir/error.js';
-import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
+import { FhirError, inDoubt, isInDoubt } from '../../fhir/error.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { TextBudget } from '../../store/text-budget.js';
 import { LimitError } from '../limits.js';
-import { LOOP_TURN } from '../../platform/loop-turn.js';
-import { MAX_DELAY_MS } from '../../platform/timers.js';
-import type { Pace } from '../../platform/pace.js';
+import { LOOP_TURN, type Pace } from '../../platform/pace.js';
+import { MAX_DELAY_MS } from '../../platform/runtime.js';
 
 /** How long a write may take to report its outcome after the request has ended. */
 const WRITE_GRACE_MS = 1000;
@@ -214,7 +212,7 @@ export interface Clock {
   after(milliseconds: number, call: () => void): () => void;
 }
 
-export const SYSTEM_CLOCK: Clock = {
+const SYSTEM_CLOCK: Clock = {
   now: () => performance.now(),
   get isTurnSpent() {
     return LOOP_TURN.isSpent;

@@ -53,7 +53,7 @@ export async function executePlan(
 }
 
 /** The key of the data in its holder, so that the root object has a parent too. */
-export const ROOT = 'data';
+const ROOT = 'data';
 
 /** The final data, and the errors with paths from before reshaping. */
 async function finishAnswer(holder: Output, run: Run): Promise<Outcome> {

@@ -1,4 +1,18 @@
-import { LIST_CONTROLS, type ListControl } from '../schema/arguments.js';
+import type { GuardedKey } from '../../access/contract.js';
+import { FhirError } from '../../fhir/error.js';
+import { referenceTo } from '../../fhir/reference.js';
+import { isResourceId } from '../../fhir/resource.js';
+import { absence } from '../../interactions/interaction-session.js';
+import type { ReadResult } from '../../store/stored-resource.js';
+import {
+  type Argument,
+  evaluate,
+  evaluateJson,
+  evaluateSingleText,
+  evaluateTexts,
+  type Variables,
+} from '../plan/arguments.js';
+import { CALL_COST, LOOKUP_COST } from '../plan/estimate-cost.js';
 import type {
   Edge,
   HostEdge,
@@ -8,19 +22,26 @@ import type {
   SearchEdge,
   StoreEdge,
 } from '../plan/plan.js';
-import { fillHostFields } from './host/fill-host-fields.js';
-import { failHostReference, fillHostReferences } from './host/fill-host-references.js';
-import { fillReads, readId } from './fill-reads.js';
+import { LIST_CONTROLS, type ListControl } from '../schema/arguments.js';
+import { fieldName } from '../schema/host/host-schema.js';
 import { fillReferences } from './fill-references.js';
 import { fillSearches } from './fill-searches.js';
-import type { Hole, HostHole, HostReferenceHole, ReadHole, ReferenceHole, SearchHole, Run, Waiting } from './run.js';
+import { fillHostFields } from './host/fill-host-fields.js';
+import { failHostReference, fillHostReferences } from './host/fill-host-references.js';
+import { projectResource } from './project.js';
+import { elementsReadTogether } from './read-elements.js';
+import {
+  call,
+  type Hole,
+  type HostHole,
+  type HostReferenceHole,
+  type ReadHole,
+  type ReferenceHole,
+  type Run,
+  type SearchHole,
+  type Waiting,
+} from './run.js';
 import { tooManyCalls } from './spending.js';
-import { evaluate, evaluateJson, evaluateTexts, type Argument, type Variables } from '../plan/arguments.js';
-import { fieldName } from '../schema/host/host-schema.js';
-import { FhirError } from '../../fhir/error.js';
-import { referenceTo } from '../../fhir/reference.js';
-import { isResourceId } from '../../fhir/resource.js';
-import { CALL_COST, LOOKUP_COST } from '../plan/estimate-cost.js';
 
 /**
  * Fills the holes of one level of the response, with parallel calls. Edges with the same question share a call.
@@ -189,7 +210,7 @@ const LIST_CONTROL_NAMES = Object.keys(LIST_CONTROLS) as ListControl[];
 const LIST = { kind: 'list', total: false, matches: true, cursors: false } as const;
 
 /** The bounds of the cost of a call, known before it is made. */
-export interface CallBounds {
+interface CallBounds {
   /** The cost if the call finds nothing. */
   readonly least: number;
   /** The cost if every list has its maximum length, with few fields per resource. */
@@ -197,7 +218,7 @@ export interface CallBounds {
 }
 
 /** @param waiting edges that share a call, and their holes */
-export function boundsOf(waiting: readonly Waiting<StoreEdge, Hole>[], run: Run): CallBounds {
+function boundsOf(waiting: readonly Waiting<StoreEdge, Hole>[], run: Run): CallBounds {
   const { edge } = waiting[0]!;
   const holes = waiting.reduce((sum, one) => sum + one.holes.length, 0);
   switch (edge.kind) {
@@ -263,4 +284,52 @@ function targetsOf(waiting: readonly Waiting<StoreEdge, SearchHole>[]): number {
     for (const { target } of holes) if (target !== undefined) names.add(referenceTo(target.type, target.id));
   }
   return names.size;
+}
+
+/** Fills reads of one type with one store call for the distinct ids. Strings that cannot be ids are never requested. */
+async function fillReads(waiting: readonly Waiting<ReadEdge, ReadHole>[], run: Run): Promise<void> {
+  const { variables, store, trace } = run.options;
+  const ids = [...new Set(waiting.map(({ edge }) => readId(edge, variables)).filter(isResourceId))];
+  const keys = ids.length === 0 ? [] : keysOf(ids, waiting, run);
+  const found = ids.length === 0 ? [] : await call(run, () => store.read(keys, run.deadline.options));
+  const results = new Map(ids.map((id, index) => [id, found[index]!]));
+  for (const { edge, holes } of waiting) {
+    for (const { out } of holes) {
+      try {
+        if (run.isLookDue && run.pace.isSpent) await run.pace.next();
+        const id = readId(edge, variables);
+        const result = isResourceId(id) ? results.get(id)! : MISSING;
+        if (result.status === 'gone') trace?.deleted(edge.type, id);
+        if (result.status !== 'found') throw absence(result, { type: edge.type, id: id.slice(0, 64) });
+        run.spendRows(1, edge.selection);
+        out[edge.key] = projectResource(edge.selection, result.resource, run);
+      } catch (error) {
+        run.fail(out, edge, error);
+      }
+    }
+  }
+}
+
+function keysOf(
+  ids: readonly string[],
+  waiting: readonly Waiting<ReadEdge, ReadHole>[],
+  { options: { trace } }: Run,
+): readonly GuardedKey[] {
+  const { type } = waiting[0]!.edge;
+  const selections = waiting.map(({ edge }) => edge.selection);
+  const elements = trace === undefined ? elementsReadTogether(selections) : undefined;
+  return ids.map((id) => ({ type, id, elements }));
+}
+
+const MISSING: ReadResult = Object.freeze({ status: 'missing' });
+
+/**
+ * The id argument of a read, not validated.
+ *
+ * @throws FhirError `invalid` - none or several
+ */
+export function readId({ id }: ReadEdge, variables: Variables): string {
+  const text = evaluateSingleText('id', id, variables);
+  if (text === undefined) throw new FhirError('invalid', 'Argument "id" must be given');
+  return text;
 }

@@ -8,7 +8,7 @@ import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../
 import type { ReadResult } from '../../store/stored-resource.js';
 import { evaluate, evaluateSingle } from '../plan/arguments.js';
 import type { ReferenceEdge } from '../plan/plan.js';
-import { absence } from '../../interactions/missing.js';
+import { absence } from '../../interactions/interaction-session.js';
 import { call, type ReferenceHole, type Run, type Waiting } from './run.js';
 import { findByCanonical, findByIdentifier } from './find-by-business-key.js';
 import { canonicalKey, identifierKey, type ResolvableReference } from './resolvable-reference.js';

@@ -8,14 +8,13 @@ import { LimitError } from '../limits.js';
 import { selectionOf } from '../plan/estimate-cost.js';
 import type { SearchEdge, Selection, ConnectionEdgeField, ConnectionShape } from '../plan/plan.js';
 import { call, type Output, type SearchHole, type Run, type Waiting } from './run.js';
-import { cutPage, type CursorPart, neighbourOf, type WindowedPage } from '../../interactions/pages/page-window.js';
+import { type CursorPart, cutPage, neighbourOf, positionAt, type WindowedPage } from '../../interactions/pages.js';
 import { searchReferrers } from './find-by-business-key.js';
 import { projectResource } from './project.js';
 import { elementsOfSearches } from './read-elements.js';
 import { shapeItems } from './item-list.js';
 import { cursorOf, searchRequest, type SearchRequest, encodeCursor } from './search-request.js';
 import { endOf } from '../../search/evaluate/sort.js';
-import { positionAt } from '../../interactions/pages/cursor-text.js';
 
 /**
  * Fills equal searches: one search at the root, or one search by reference for all parents of a reverse list.
@@ -139,7 +138,7 @@ async function kept(matches: Matches, { keep }: SearchRequest, run: Run): Promis
 }
 
 /** One page of a connection and its search. */
-export interface ConnectionPage extends WindowedPage<StoredResource> {
+interface ConnectionPage extends WindowedPage<StoredResource> {
   readonly request: SearchRequest;
   /** The target of a reverse connection; undefined at the root. */
   readonly target: ReferenceTarget | undefined;
@@ -150,7 +149,7 @@ export interface ConnectionPage extends WindowedPage<StoredResource> {
  *
  * @param kept the matches of the page that pass the `fhirpath` argument
  */
-export async function answerConnection(
+async function answerConnection(
   shape: ConnectionShape,
   page: ConnectionPage,
   kept: readonly StoredResource[],
@@ -215,7 +214,7 @@ function cursorTo(part: CursorPart, page: ConnectionPage, { options: { store } }
 }
 
 /** Projects the items of a list. Other work runs between the items of a long one. */
-export async function projectItems<Item, Projected>(
+async function projectItems<Item, Projected>(
   items: readonly Item[],
   project: (item: Item) => Projected,
   run: Run,

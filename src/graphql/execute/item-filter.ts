@@ -2,14 +2,14 @@ import type { Container } from '../../fhir/container.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { asObject, isJsonObject, type JsonObject } from '../../fhir/resource.js';
-import { fhirpathFilter } from '../../fhirpath/filter.js';
+import { fhirpathFilter } from '../../fhirpath/compile.js';
 import type { StepMeter } from '../../fhirpath/step-budget.js';
 import { evaluate, evaluateSingle, type Argument, type Variables } from '../plan/arguments.js';
 import type { ElementFilter } from '../plan/plan.js';
 import { codeOf } from '../schema/code-names.js';
 import { fieldsOf } from '../schema/fields.js';
 import type { ItemFilter } from './run.js';
-import { takeElement } from '../../fhir/json/written-decimal.js';
+import { takeElement } from '../../fhir/json/decimal-texts.js';
 
 type Predicate = (item: unknown, container: Container) => boolean;
 

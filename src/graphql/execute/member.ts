@@ -3,7 +3,7 @@ import type { Output } from './run.js';
 import { LONG_TEXT } from './spending.js';
 
 /** Reads and writes the member of an object that has a name. */
-export interface Member {
+interface Member {
   get(object: JsonObject): unknown;
   set(object: Output, value: unknown): void;
 }

@@ -1,27 +1,29 @@
 import { Container } from '../../fhir/container.js';
+import { FhirError } from '../../fhir/error.js';
+import { addDecimalText, decimalTextsOf, hideDecimalTexts, placeElement } from '../../fhir/json/decimal-texts.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { addDecimalText, decimalTextsOf, hideDecimalTexts } from '../../fhir/json/decimal-texts.js';
-import { asObject, elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
+import { type AnyResource, asObject, elementsOf, isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { GraphQLBoolean, GraphQLFloat, GraphQLInt } from '../graphql-js.js';
 import type {
-  PrimitiveField,
   ChoiceField,
   ExtensionField,
   HostPropertyField,
   InlineResourceField,
   ObjectField,
   PlannedField,
+  PrimitiveField,
   Selection,
 } from '../plan/plan.js';
+import type { CodeNames } from '../schema/code-names.js';
 import { RESOURCE } from '../schema/fields.js';
-import { placeElement } from '../../fhir/json/written-decimal.js';
-import { compileHostField, compileReference, compileReverse, type Writer } from './edge-writers.js';
-import { extensionValues } from './item-filter.js';
+import { scalarOf } from '../schema/scalars.js';
 import { cacheKeyOf } from './cache-key.js';
-import { completeLeaf, completeText, wrongCode, wrongType } from './complete-leaf.js';
+import { compileHostField, compileReference, compileReverse, type Writer } from './edge-writers.js';
 import { completeHostValue } from './host/complete-host-value.js';
 import { hostError } from './host/host-leaf.js';
-import { type CopyText, memberOf, OTHER, TEXTS } from './member.js';
+import { extensionValues } from './item-filter.js';
 import { compileItems, itemsOf, shapedItems } from './item-list.js';
+import { type CopyText, memberOf, OTHER, TEXTS } from './member.js';
 import { CANONICAL_TEXT } from './resolvable-reference.js';
 import type { Output, Run } from './run.js';
 
@@ -30,7 +32,7 @@ import type { Output, Run } from './run.js';
  *
  * `container` is the resource that the object belongs to; for objects inside a contained resource, that around it.
  */
-export type Projector = (source: JsonObject, container: Container, run: Run) => Output;
+type Projector = (source: JsonObject, container: Container, run: Run) => Output;
 
 /** @returns the selection compiled to functions, cached */
 function projectorOf(selection: Selection): Projector {
@@ -290,3 +292,60 @@ function compileCanonical(field: ObjectField): Writer {
       count === 0 ? null : Array.from({ length: count }, (_, at) => complete(texts[at], siblings[at], container, run));
   };
 }
+
+/**
+ * Converts stored values of a FHIR primitive to its GraphQL scalar. Stored data may predate its checks or bypass them.
+ *
+ * A decimal written as a string is accepted, as in HL7's own examples; codes of an enum become its values.
+ *
+ * @param codes the codes of an enum; undefined for other values
+ * @returns undefined for values that do not fit, including missing ones and codes that the enum does not have
+ */
+function completeLeaf(primitive: string, codes?: CodeNames): (value: unknown) => unknown {
+  if (codes !== undefined) return (value) => nameOfCode(codes, value);
+  const scalar = scalarOf(primitive);
+  if (scalar === GraphQLBoolean) return completeBoolean;
+  if (scalar === GraphQLInt) return completeInt;
+  return scalar === GraphQLFloat ? completeFloat : completeText;
+}
+
+function nameOfCode({ names }: CodeNames, value: unknown): string | undefined {
+  return typeof value === 'string' && Object.hasOwn(names, value) ? names[value] : undefined;
+}
+
+/**
+ * The error for a stored value of the wrong type, which projects without strict mode accept. It does not contain the
+ * value, which may be clinical.
+ */
+function wrongType(type: string): FhirError {
+  return new FhirError('unprocessable', `The stored value is not of type ${type}`);
+}
+
+/** The error for a stored code that its enum lacks. */
+function wrongCode(): FhirError {
+  return new FhirError(
+    'unprocessable',
+    'The stored value is not a code of the required binding; query it without enums',
+  );
+}
+
+function completeText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+function completeBoolean(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
+}
+
+/** GraphQL's Int and FHIR's integer both have 32 bits. */
+function completeInt(value: unknown): number | undefined {
+  return typeof value === 'number' && (value | 0) === value ? value : undefined;
+}
+
+function completeFloat(value: unknown): number | undefined {
+  const number = typeof value === 'string' && DECIMAL.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+}
+
+/** See https://hl7.org/fhir/R4/datatypes.html#decimal. */
+const DECIMAL = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;

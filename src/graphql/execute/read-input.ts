@@ -1,8 +1,7 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { perModel } from '../../fhir/model/per-model.js';
-import { fromElements, plainValue, takeElement } from '../../fhir/json/written-decimal.js';
+import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
+import { fromElements, plainValue, takeElement } from '../../fhir/json/decimal-texts.js';
 import { isJsonObject, type JsonObject, MAX_RESOURCE_DEPTH } from '../../fhir/resource.js';
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import { didYouMean } from '../../fhir/messages.js';
 import { codeOf } from '../schema/code-names.js';
 import { inputFieldsOf, PATCH_OPERATION, type InputField, type InputPlace } from '../schema/input-fields.js';
 import { expectedOf, INPUT_SCALARS, readScalar } from '../schema/input-scalars.js';

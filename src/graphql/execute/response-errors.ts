@@ -1,5 +1,4 @@
-import { FhirError, type ErrorCode } from '../../fhir/error.js';
-import type { OperationOutcome } from '../../fhir/operation-outcome.js';
+import { type ErrorCode, FhirError, type OperationOutcome } from '../../fhir/error.js';
 import { PersistedQueryError, type PersistedQueryCode } from '../documents/documents.js';
 import { getLocation, type GraphQLError } from '../graphql-js.js';
 import { responseKey } from '../plan/collect-fields.js';

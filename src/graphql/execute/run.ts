@@ -1,6 +1,5 @@
 import type { Container } from '../../fhir/container.js';
-import { FhirError, maskError } from '../../fhir/error.js';
-import { type ErrorHook, reportError } from '../../fhir/report-error.js';
+import { type ErrorHook, FhirError, maskError, reportError } from '../../fhir/error.js';
 import type { AnyResource, JsonObject } from '../../fhir/resource.js';
 import type { AuditTarget } from '../../audit/audit-record.js';
 import type { AccessTrace } from '../../access/access-trace.js';
@@ -25,7 +24,7 @@ import type { Observer } from '../../telemetry/observer.js';
 import { tooManyErrors, Spending, tooManyBytes } from './spending.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { ResolvableReference } from './resolvable-reference.js';
-import { nextTurn } from '../../platform/timers.js';
+import { nextTurn } from '../../platform/runtime.js';
 
 /** A failed field and its parent object; the path is computed only when errors are reported. */
 export interface FieldFault {
@@ -249,7 +248,7 @@ type Around = object;
  * object or list around it null, up to the first place that may be null. See
  * https://spec.graphql.org/October2021/#sec-Handling-Field-Errors.
  */
-export class RequiredPlaces {
+class RequiredPlaces {
   // PERF: most requests have none.
   #keys: Map<Around, Set<string>> | undefined;
   #lists: Set<Around> | undefined;
@@ -302,7 +301,7 @@ export class RequiredPlaces {
  * The calls of resolvers that run in parallel with the levels of store calls, so that a slow resolver delays only the
  * fields below it.
  */
-export class HostCalls {
+class HostCalls {
   // PERF: most requests have none.
   #running: Set<Promise<void>> | undefined;
   #failures: unknown[] = [];

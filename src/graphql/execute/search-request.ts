@@ -5,31 +5,33 @@ import { FhirError } from '../../fhir/error.js';
 import { trimBaseUrl } from '../../fhir/reference.js';
 import { type AnyResource, isResourceId, isJsonObject } from '../../fhir/resource.js';
 import { loadFhirPath } from '../../fhirpath/library.js';
-import { fhirpathFilter } from '../../fhirpath/filter.js';
+import { fhirpathFilter } from '../../fhirpath/compile.js';
 import type { StepMeter } from '../../fhirpath/step-budget.js';
 import { and, type Criteria, or } from '../../search/criteria/criteria.js';
 import { createParseContext } from '../../search/parse/parse-context.js';
 import { parseFilterIn } from '../../search/parse/filter/parse-filter.js';
 import { parseParameterIn } from '../../search/parse/parse-parameter.js';
-import { parseSort } from '../../search/parse/parse-sort.js';
+import { parseSort } from '../../search/parse/parse-search.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import { LimitError, type Limits } from '../limits.js';
 import type { SearchEdge } from '../plan/plan.js';
-import { boundsOf, openingWindow, type PageWindow } from '../../interactions/pages/page-window.js';
-import type { RunOptions } from './run.js';
-import { evaluateSingle, evaluateTexts, type Variables } from '../plan/arguments.js';
-import { argumentName } from '../schema/fields.js';
-import { pageNumber } from './item-filter.js';
-import type { Caller } from '../../access/caller.js';
 import {
+  boundsOf,
   cursorText,
   damagedCursor,
   isCount,
   isNullOr,
   isPosition,
   MAX_CURSOR_LENGTH,
+  openingWindow,
+  type PageWindow,
   readCursor,
-} from '../../interactions/pages/cursor-text.js';
+} from '../../interactions/pages.js';
+import type { RunOptions } from './run.js';
+import { evaluateSingle, evaluateTexts, type Variables } from '../plan/arguments.js';
+import { argumentName } from '../schema/fields.js';
+import { pageNumber } from './item-filter.js';
+import type { Caller } from '../../access/caller.js';
 
 /** The search requested by a field's arguments or by a cursor. */
 export interface SearchRequest {
@@ -147,7 +149,7 @@ function resourceFilter(
 }
 
 /** The arguments of a search field with this request's variables, as plain data for cursors. */
-export interface SearchArguments {
+interface SearchArguments {
   /** Codes of search parameters with their values: any of these. */
   readonly parameters: readonly (readonly [code: string, values: readonly string[]])[];
   /** `_filter`; several: any of them. */
@@ -163,7 +165,7 @@ export interface SearchArguments {
 }
 
 /** @throws FhirError `invalid` - an argument that is invalid for every search */
-export function searchArguments(model: FhirModel, edge: SearchEdge, variables: Variables): SearchArguments {
+function searchArguments(model: FhirModel, edge: SearchEdge, variables: Variables): SearchArguments {
   const expression = evaluateSingle('fhirpath', edge.controls.fhirpath, variables);
   return {
     parameters: edge.parameters.flatMap(({ code, values }): [string, string[]][] => {
@@ -183,7 +185,7 @@ export function searchArguments(model: FhirModel, edge: SearchEdge, variables: V
 }
 
 /** The text of `cursor`; undefined if absent. @throws FhirError `invalid` - `cursor` and `_cursor` differ */
-export function cursorArgument(edge: SearchEdge, variables: Variables): string | undefined {
+function cursorArgument(edge: SearchEdge, variables: Variables): string | undefined {
   const [cursor, second] = edge.cursors.flatMap((argument) => evaluateTexts(argument, variables) ?? []);
   if (second === undefined || second === cursor) return cursor;
   throw new FhirError('invalid', '"cursor" and "_cursor" name different pages; give one of them');
@@ -194,7 +196,7 @@ export function cursorArgument(edge: SearchEdge, variables: Variables): string |
  *
  * @throws FhirError `invalid` - an argument differs from the cursor
  */
-export function assertSameSearch(given: SearchArguments, held: SearchArguments): void {
+function assertSameSearch(given: SearchArguments, held: SearchArguments): void {
   const known = new Map(held.parameters);
   const pairs: (readonly [name: string, given: unknown, held: unknown])[] = [
     ...given.parameters.map(([code, texts]) => [code, texts, known.get(code)] as const),
@@ -226,7 +228,7 @@ function referenceCode(model: FhirModel, type: string, name: unknown): string {
 }
 
 /** The page of a search that a cursor represents. */
-export interface Cursor {
+interface Cursor {
   readonly type: string;
   /** The whole search. */
   readonly search: SearchArguments;
@@ -261,7 +263,7 @@ export function encodeCursor({ type, search, target, bounds }: Cursor, caller: C
  *
  * @throws FhirError `invalid` - malformed, modified, or of another connection or caller
  */
-export function decodeCursor(text: string, type: string, caller: Caller): Cursor {
+function decodeCursor(text: string, type: string, caller: Caller): Cursor {
   const cursor = cursorFrom(readCursor(text, caller));
   if (cursor === undefined) throw damagedCursor();
   if (cursor.type !== type) {

@@ -1,11 +1,17 @@
-import { takeElement, WrittenDecimal, plainElement, textOfDecimals } from '../../fhir/json/written-decimal.js';
+import {
+  addDecimalText,
+  hideDecimalTexts,
+  plainElement,
+  takeElement,
+  textOfDecimals,
+  WrittenDecimal,
+} from '../../fhir/json/decimal-texts.js';
 import type { Dialect } from '../dialect.js';
 import { namedTypeOf } from '../schema/host/type-reference.js';
 import { responseKey, putUnderKey } from '../plan/collect-fields.js';
 import type { PlannedField, Selection } from '../plan/plan.js';
 import type { Output, Run } from './run.js';
 import { FhirError } from '../../fhir/error.js';
-import { addDecimalText, hideDecimalTexts } from '../../fhir/json/decimal-texts.js';
 
 /**
  * Gives the answer its final shape: applies `@flatten`, `@singleton` and `@slice` and, in dialect `hl7`, removes absent
@@ -192,7 +198,7 @@ const EXPECTED: Entry = Object.freeze({ kind: 'expected' });
 const FAILED: Entry = Object.freeze({ kind: 'failed' });
 
 /** The field that values were selected by. */
-export interface FieldSource {
+interface FieldSource {
   /** FHIR type of the values; all values under one name must share it. */
   readonly type: string;
   /** Marked `@singleton`: one value at most. */
@@ -200,7 +206,7 @@ export interface FieldSource {
 }
 
 /** A response object under construction: several fields may add values under one name, which then becomes a list. */
-export class CollectedFields {
+class CollectedFields {
   readonly #entries = new Map<string, Entry>();
 
   constructor(private readonly dialect: Dialect) {}

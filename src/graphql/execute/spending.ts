@@ -178,7 +178,7 @@ export class Spending implements StepMeter {
 const STEPS_PER_LOOK = 32;
 const VALUES_PER_LOOK = 2_000;
 
-export function tooManyRows({ rows }: Limits, value: number): LimitError {
+function tooManyRows({ rows }: Limits, value: number): LimitError {
   const message = `The answer needs more than ${rows} resources; narrow the searches or page with _count`;
   return new LimitError('rows', rows, message, value);
 }
@@ -191,7 +191,7 @@ export function tooManyBytes({ bytes }: Limits): LimitError {
   );
 }
 
-export function tooManyValues({ values }: Limits): LimitError {
+function tooManyValues({ values }: Limits): LimitError {
   return new LimitError(
     'values',
     values,
@@ -207,7 +207,7 @@ export function tooManyErrors({ errors }: Limits): LimitError {
   );
 }
 
-export function tooManyResolverCalls({ resolverCalls }: Limits): LimitError {
+function tooManyResolverCalls({ resolverCalls }: Limits): LimitError {
   return new LimitError(
     'resolverCalls',
     resolverCalls,

@@ -1,7 +1,6 @@
 import { failedIndex, withoutIndex } from '../../access/contract.js';
 import type { AuditTarget } from '../../audit/audit-record.js';
-import { FhirError } from '../../fhir/error.js';
-import { inDoubt } from '../../fhir/in-doubt.js';
+import { FhirError, inDoubt } from '../../fhir/error.js';
 import { elementsOf, isJsonObject } from '../../fhir/resource.js';
 import { carryOutWrites } from '../../interactions/carry-out-writes.js';
 import type { WriteOutcome, WriteRequest } from '../../interactions/write-request.js';
@@ -187,7 +186,7 @@ function writtenTarget(outcome: WriteOutcome, { interaction }: WriteRequest): Au
 }
 
 /** Wraps the store with the limits of a request, for code that calls the store itself. */
-export function boundedStore(run: Run): GuardedStore {
+function boundedStore(run: Run): GuardedStore {
   const { store } = run.options;
   return {
     caller: store.caller,

@@ -6,7 +6,7 @@ import { evaluateJson, evaluateSingleText, type Variables } from '../plan/argume
 import type { WriteField } from '../plan/plan.js';
 import { inputTypeName, PATCH_OPERATION, type InputPlace } from '../schema/input-fields.js';
 import { readInput } from './read-input.js';
-import { fromElements, takeElement } from '../../fhir/json/written-decimal.js';
+import { fromElements, takeElement } from '../../fhir/json/decimal-texts.js';
 import type { ExtensionShape } from '../../profiles/extension-shapes.js';
 import { fieldsOf } from '../schema/fields.js';
 
@@ -83,7 +83,7 @@ function input(model: FhirModel, name: string, place: InputPlace, { args }: Writ
  *
  * @throws FhirError `invalid` - `extension` contains an extension that a field also sets
  */
-export function foldExtensions(model: FhirModel, type: string, resource: JsonObject): JsonObject {
+function foldExtensions(model: FhirModel, type: string, resource: JsonObject): JsonObject {
   if (model.profiles.length === 0) return resource;
   return foldObject(model, type, resource, type);
 }

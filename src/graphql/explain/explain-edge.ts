@@ -10,16 +10,14 @@ import type { CallOptions } from '../../store/call-options.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore, StoreCall } from '../../store/store.js';
+import { readId } from '../execute/fill-level.js';
 import type { RunOptions } from '../execute/run.js';
-import { readId } from '../execute/fill-reads.js';
 import { cursorOf, searchRequest } from '../execute/search-request.js';
 import type { HostEdge, HostReferenceEdge, ReadEdge, ReferenceEdge, SearchEdge } from '../plan/plan.js';
 import { fieldName } from '../schema/host/host-schema.js';
-import { broadWarnings } from './broad-warnings.js';
-import { explainCriteria } from './explain-criteria.js';
-import type { ExplainedCall, ExplainedRule } from './explained-plan.js';
-import { openRangeWarnings } from './open-range-warnings.js';
-import { typesOf, type PlacedEdge } from './walk-plan.js';
+import { broadWarnings, openRangeWarnings } from './broad-warnings.js';
+import type { ExplainedCall, ExplainedCriteria, ExplainedRule } from './explained-plan.js';
+import { type PlacedEdge, typesOf } from './walk-plan.js';
 
 /** The context of an explanation. The store is only called for its plans. */
 export interface Explaining {
@@ -271,4 +269,36 @@ async function statementsOf(
 
 function placeOf({ edge, level, path }: PlacedEdge): Pick<ExplainedCall, 'level' | 'path' | 'location'> {
   return { level, path, location: edge.location };
+}
+
+/** Criteria as a tree with descriptions; parts added by access rules are in brackets. */
+function explainCriteria(criteria: Criteria, origins: ReadonlyMap<Criteria, readonly AccessRule[]>): ExplainedCriteria {
+  const rules = origins.get(criteria)?.map(({ origin }) => origin.text);
+  const parts = partsOf(criteria);
+  const marked = outermost(criteria, origins);
+  return {
+    kind: criteria.kind,
+    text: describeCriteria(criteria, (node, text) => {
+      const bringing = marked.has(node) ? origins.get(node)! : [];
+      return bringing.length === 0 ? text : `[${bringing.map(({ origin }) => origin.text).join('; ')}: ${text}]`;
+    }),
+    ...(parts.length === 0 ? {} : { of: parts.map((part) => explainCriteria(part, origins)) }),
+    ...(rules === undefined ? {} : { rules }),
+  };
+}
+
+/** Parts added by rules, without their own parts. */
+function outermost(
+  criteria: Criteria,
+  origins: ReadonlyMap<Criteria, unknown>,
+  found = new Set<Criteria>(),
+): ReadonlySet<Criteria> {
+  if (origins.has(criteria)) return found.add(criteria);
+  for (const part of partsOf(criteria)) outermost(part, origins, found);
+  return found;
+}
+
+function partsOf(criteria: Criteria): readonly Criteria[] {
+  if (!('of' in criteria)) return [];
+  return Array.isArray(criteria.of) ? (criteria.of as readonly Criteria[]) : [criteria.of as Criteria];
 }

@@ -1,7 +1,7 @@
-import { perModel } from '../../fhir/model/per-model.js';
+import { perModel } from '../../fhir/model/fhir-model.js';
 import { LRUCache } from 'lru-cache';
 import { Pace } from '../../platform/pace.js';
-import { shared } from '../../platform/shared.js';
+import { shared } from '../../platform/shared-work.js';
 import { FhirError } from '../../fhir/error.js';
 import {
   type FieldNode,
@@ -26,7 +26,7 @@ import {
 import type { IntrospectionField } from '../plan/plan.js';
 import { hasEnums } from '../schema/host/service-model.js';
 import { schemaForToolsInTurns, type SchemaOptions } from '../schema/print-fhir-schema.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 
 /** Whether introspection is enabled, and for which schema. */
 export type IntrospectionOption = boolean | Omit<SchemaOptions, 'model' | 'enums'>;

@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { fromElements, takeElement, WrittenDecimal, writtenDecimal } from '../../fhir/json/written-decimal.js';
+import { fromElements, takeElement, WrittenDecimal, writtenDecimal } from '../../fhir/json/decimal-texts.js';
 import { Kind, type FieldNode, type ValueNode } from '../graphql-js.js';
 
 /** An argument's value before the variables are known. */
@@ -10,7 +10,7 @@ export type Argument =
   | { readonly kind: 'list'; readonly items: readonly Argument[] }
   | { readonly kind: 'object'; readonly fields: readonly (readonly [name: string, value: Argument])[] };
 
-export type Scalar = string | number | boolean | null;
+type Scalar = string | number | boolean | null;
 
 /** Variables by name, coerced to their declared types. */
 export type Variables = { readonly [name: string]: unknown };

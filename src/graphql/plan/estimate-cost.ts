@@ -9,7 +9,7 @@ import type {
   Selection,
   WriteField,
 } from './plan.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 
 /** The cost of a store call, in resources. */
 export const CALL_COST = 2;

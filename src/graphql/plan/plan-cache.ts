@@ -96,7 +96,7 @@ function rootOf({ root }: PreparedDocument, { operation }: OperationDefinitionNo
 }
 
 /** Late selections by plan, place and type. */
-export type LateSelectionCache = LRUCache<string, LateSelection>;
+type LateSelectionCache = LRUCache<string, LateSelection>;
 
 /**
  * The selections of one execution on resources of unknown type, by type.

@@ -30,7 +30,7 @@ import { shapingOf } from './shaping.js';
 import { hostOf } from '../schema/host/service-model.js';
 import { isList, namedTypeOf } from '../schema/host/type-reference.js';
 import { controlsIn, ITEM_CONTROLS, LIST_CONTROLS, SEARCH_CONTROLS } from '../schema/arguments.js';
-import type { CursorPart } from '../../interactions/pages/page-window.js';
+import type { CursorPart } from '../../interactions/pages.js';
 
 /** Plans the nodes that share a response key on objects of a type. */
 export function planField(
@@ -408,6 +408,6 @@ export interface Planning {
 }
 
 /** One level down, below a field with this key. */
-export function below(scope: Scope, key: string): Scope {
+function below(scope: Scope, key: string): Scope {
   return { ...scope, depth: scope.depth + 1, path: scope.path === '' ? key : `${scope.path}.${key}` };
 }

@@ -1,4 +1,4 @@
-import type { CursorPart } from '../../interactions/pages/page-window.js';
+import type { CursorPart } from '../../interactions/pages.js';
 import type { SelectionSetNode, FieldNode } from '../graphql-js.js';
 import type { WriteInteraction } from '../schema/fields.js';
 import type { HostFieldDefinition } from '../schema/host/host-schema.js';
@@ -145,7 +145,7 @@ export interface SearchEdge extends Keyed {
   readonly shape: ListShape | ConnectionShape;
 }
 
-export interface ListShape {
+interface ListShape {
   readonly kind: 'list';
   readonly selection: Selection;
 }
@@ -242,7 +242,7 @@ export function locationOf(node: FieldNode): Location | undefined {
 }
 
 /** What all fields of a plan have. */
-export interface Keyed {
+interface Keyed {
   /** Key in the object being filled: the response key, numbered if a key occurs twice and is not merged. */
   readonly key: string;
   readonly location: Location | undefined;
@@ -250,7 +250,7 @@ export interface Keyed {
   readonly shaping: Shaping | undefined;
 }
 
-export interface TypenameField extends Keyed {
+interface TypenameField extends Keyed {
   readonly kind: 'typename';
   readonly value: string;
 }
@@ -265,12 +265,12 @@ export interface IntrospectionField extends Keyed {
   readonly variables: readonly string[];
 }
 
-export interface ResourceTypeField extends Keyed {
+interface ResourceTypeField extends Keyed {
   readonly kind: 'resource-type';
 }
 
 /** `cache_key`, the identity of a resource in client caches. */
-export interface CacheKeyField extends Keyed {
+interface CacheKeyField extends Keyed {
   readonly kind: 'cache-key';
 }
 

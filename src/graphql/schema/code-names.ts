@@ -1,4 +1,4 @@
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 /** The codes of a binding as values of a GraphQL enum: names by code, codes by name. */
 export interface CodeNames {
   readonly names: { readonly [code: string]: string };

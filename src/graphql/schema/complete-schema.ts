@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { inOneGo, inTurns, Pace } from '../../platform/pace.js';
 import { FhirError } from '../../fhir/error.js';
-import { quote } from '../../fhir/messages/quote.js';
+import { quote } from '../../fhir/messages.js';
 import {
   type GraphQLArgumentConfig,
   GraphQLBoolean,
@@ -33,7 +33,7 @@ import {
   schemaOfCollected,
 } from './collect-types.js';
 import { descriptionOf, fieldDescription } from './descriptions.js';
-import { DIRECTIVES } from './directives.js';
+import { DIRECTIVES } from './schema.js';
 import { typeOfField, typeOfInputField, type SchemaTypes } from './field-type.js';
 import { createHostType } from './host/host-types.js';
 import { hostOf } from './host/service-model.js';

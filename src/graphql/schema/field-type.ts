@@ -25,7 +25,7 @@ export interface SchemaTypes {
 }
 
 /** A field with a type given by the definitions, unlike a choice by its base name. */
-export type TypedField = Exclude<FieldDescriptor, { readonly kind: 'choice' }>;
+type TypedField = Exclude<FieldDescriptor, { readonly kind: 'choice' }>;
 
 /** The GraphQL type of a field: used in both the validation schema and the schema for tools. */
 export function typeOfField(field: TypedField, types: SchemaTypes): GraphQLOutputType {

@@ -1,13 +1,12 @@
-import { CACHE_KEY } from '../../client/cache-key.js';
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { CACHE_KEY } from '../../client/cache-keys.js';
+import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
 import { extensionFieldsOf } from '../../profiles/extension-fields.js';
 import type { ExtensionShape, ExtensionType } from '../../profiles/extension-shapes.js';
-import { perModel } from '../../fhir/model/per-model.js';
 import type { ElementDefinition, TypeDefinition } from '../../fhir/model/definition-types.js';
 import type { HostFieldDefinition } from './host/host-schema.js';
 import { hostOf } from './host/service-model.js';
 import { ResourceFields } from './resource-fields.js';
-import { pushTo } from '../../platform/maps.js';
+import { pushTo } from '../../platform/collections.js';
 
 /**
  * The meaning of a field of the FHIR GraphQL schema. Schema, planner and executor share these, so that they cannot
@@ -45,7 +44,7 @@ export type FieldDescriptor =
   | { readonly kind: 'edge-part'; readonly name: 'mode' | 'score' | 'resource'; readonly type: string }
   | { readonly kind: 'host'; readonly name: string; readonly field: HostFieldDefinition };
 
-export type ConnectionPart = (typeof CONNECTION_PARTS)[number];
+type ConnectionPart = (typeof CONNECTION_PARTS)[number];
 
 /** The interaction of a mutation, in the words of FHIR's REST interface. */
 export type WriteInteraction = 'create' | 'update' | 'patch' | 'delete';

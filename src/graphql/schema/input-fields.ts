@@ -1,7 +1,6 @@
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
 import { extensionFieldsOf } from '../../profiles/extension-fields.js';
-import { perModel } from '../../fhir/model/per-model.js';
 import type { CodeNames } from './code-names.js';
 import { namesOfCodes } from './enums.js';
 import { fieldsOf, RESOURCE, type FieldDescriptor } from './fields.js';

@@ -1,6 +1,5 @@
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { perModel } from '../../fhir/model/per-model.js';
+import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
 import {
   GraphQLEnumType,
   GraphQLError,

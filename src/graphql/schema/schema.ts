@@ -1,37 +1,41 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
+import { getOrCreate } from '../../platform/collections.js';
+import { extensionFieldsOf } from '../../profiles/extension-fields.js';
 import type { Dialect } from '../dialect.js';
+import type { ValidationContext } from '../graphql-js-validation.js';
 import {
+  DirectiveLocation,
   GraphQLBoolean,
+  GraphQLDirective,
+  type GraphQLField,
   GraphQLFloat,
   GraphQLID,
-  GraphQLInt,
-  GraphQLSchema,
-  GraphQLString,
-  type GraphQLField,
   type GraphQLInputObjectType,
+  GraphQLInt,
   type GraphQLInterfaceType,
   type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLOutputType,
+  GraphQLSchema,
+  GraphQLString,
+  specifiedDirectives,
 } from '../graphql-js.js';
-import type { ValidationContext } from '../graphql-js-validation.js';
 import { argumentsOf } from './arguments.js';
-import { DIRECTIVES } from './directives.js';
-import { typeOfField, typeOfInputField, type SchemaTypes } from './field-type.js';
-import { extensionFieldsOf } from '../../profiles/extension-fields.js';
+import { type SchemaTypes, typeOfField, typeOfInputField } from './field-type.js';
 import {
   CANONICAL,
   CHOICE,
   connectionOf,
+  type FieldDescriptor,
   fieldsOf,
   MUTATION,
   QUERY,
   RESOURCE,
-  type FieldDescriptor,
 } from './fields.js';
+import { fieldName } from './host/host-schema.js';
 import { createHostType } from './host/host-types.js';
 import { hostOf } from './host/service-model.js';
-import { inputFieldsOf, inputNamedByMedplum, JSON_VALUE, RESOURCE_INPUT, type InputField } from './input-fields.js';
+import { type InputField, inputFieldsOf, inputNamedByMedplum, JSON_VALUE, RESOURCE_INPUT } from './input-fields.js';
 import { INPUT_SCALARS } from './input-scalars.js';
 import {
   createField,
@@ -44,9 +48,6 @@ import {
 } from './lazy-types.js';
 import { variableLeaf } from './leaf-types.js';
 import { RESOURCE_TYPE_NAME, SEARCH_PARAMETER_NAME } from './scalars.js';
-import { getOrCreate } from '../../platform/maps.js';
-import { fieldName } from './host/host-schema.js';
-import { perModel } from '../../fhir/model/per-model.js';
 
 /** The targets of the types called `Reference` and `Resource`; there is one type per set of targets. */
 const TARGETS = new WeakMap<GraphQLNamedType, readonly string[]>();
@@ -270,7 +271,7 @@ export function modelOf(context: ValidationContext): FhirModel {
 }
 
 /** The fields that can be selected inside a field. */
-export function fieldsInside(model: FhirModel, field: FieldDescriptor): readonly FieldDescriptor[] {
+function fieldsInside(model: FhirModel, field: FieldDescriptor): readonly FieldDescriptor[] {
   switch (field.kind) {
     case 'element':
       return [...(fieldsOf(model, field.element.type)?.values() ?? [])];
@@ -286,7 +287,7 @@ export function fieldsInside(model: FhirModel, field: FieldDescriptor): readonly
 }
 
 /** Equal for fields of several types that accept the same selection. */
-export function signatureOf(field: FieldDescriptor): string {
+function signatureOf(field: FieldDescriptor): string {
   if (field.kind === 'element' || field.kind === 'sibling') {
     return `${field.kind} ${field.element.type} ${field.element.array}`;
   }
@@ -305,3 +306,34 @@ export function schemaFor(model: FhirModel, dialect: Dialect, root: string): Fhi
   const schemas = SCHEMAS(model);
   return getOrCreate(schemas, key, () => new FhirSchema(model, dialect, root));
 }
+
+/** Directives that reshape the response. See https://hl7.org/fhir/R4/graphql.html#flattening. */
+const SHAPING_DIRECTIVES: readonly GraphQLDirective[] = [
+  new GraphQLDirective({
+    name: 'flatten',
+    description: 'Leaves the field itself out and puts its fields into the object around it',
+    locations: [DirectiveLocation.FIELD],
+  }),
+  new GraphQLDirective({
+    name: 'first',
+    description: 'Takes the first item only, after the filters',
+    locations: [DirectiveLocation.FIELD],
+  }),
+  new GraphQLDirective({
+    name: 'singleton',
+    description: 'Gives a single value where flattening would give a list; an error if there are several',
+    locations: [DirectiveLocation.FIELD],
+  }),
+  new GraphQLDirective({
+    name: 'slice',
+    description: 'Splits a list by a FHIRPath expression and appends its result to the name with a dot; $index counts',
+    locations: [DirectiveLocation.FIELD],
+    args: {
+      path: { type: GraphQLString, description: 'The FHIRPath expression, or $index' },
+      fhirpath: { type: GraphQLString, description: 'The same as path' },
+    },
+  }),
+];
+
+/** All directives of the schema. */
+export const DIRECTIVES: readonly GraphQLDirective[] = [...specifiedDirectives, ...SHAPING_DIRECTIVES];

@@ -5,7 +5,7 @@ import { compileFhirPath } from '../../fhirpath/compile.js';
 import { createParseContext } from '../../search/parse/parse-context.js';
 import { parseFilterIn } from '../../search/parse/filter/parse-filter.js';
 import { parseParameterIn } from '../../search/parse/parse-parameter.js';
-import { parseSort } from '../../search/parse/parse-sort.js';
+import { parseSort } from '../../search/parse/parse-search.js';
 import { itemTypeOf, pageNumber } from '../execute/item-filter.js';
 import type { Limits } from '../limits.js';
 import { evaluate, evaluateSingle, evaluateTexts, type Argument, type Variables } from '../plan/arguments.js';
@@ -16,13 +16,13 @@ import type { TypedSelections } from '../plan/plan-cache.js';
 import { selectedTypes, selectionFor } from '../explain/walk-plan.js';
 
 /** An argument that no execution of the document accepts. */
-export interface ArgumentFault {
+interface ArgumentFault {
   readonly error: FhirError;
   readonly location: Location | undefined;
 }
 
 /** The context of the check. */
-export interface ArgumentContext {
+interface ArgumentContext {
   readonly model: FhirModel;
   readonly limits: Limits;
   /** Variables with a known value: a default or an example. Arguments with other variables are not checked. */

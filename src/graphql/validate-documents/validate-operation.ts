@@ -30,7 +30,7 @@ export interface ValidatedOperation {
 }
 
 /** An error of one operation. */
-export interface OperationFinding {
+interface OperationFinding {
   readonly code: ErrorCode;
   readonly message: string;
   readonly locations?: readonly Location[];

@@ -20,7 +20,7 @@ import {
 } from '../graphql-js.js';
 import { sortValueNode } from '../graphql-js-validation.js';
 import { LimitError } from '../limits.js';
-import { getOrCreate, pushTo } from '../../platform/maps.js';
+import { getOrCreate, pushTo } from '../../platform/collections.js';
 
 /** Maximum number of selections compared; typical documents have some hundreds. 50,000 take about 20 ms. */
 const MAX_SELECTIONS = 50_000;

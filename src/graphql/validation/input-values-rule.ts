@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { modelOf } from '../schema/schema.js';
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
+import { didYouMean } from '../../fhir/messages.js';
 import {
   getNamedType,
   getNullableType,

@@ -1,5 +1,4 @@
-import { didYouMean, isSameName } from '../../fhir/messages/did-you-mean.js';
-import { orList } from '../../fhir/messages/quote.js';
+import { didYouMean, isSameName, orList } from '../../fhir/messages.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { GraphQLError, isCompositeType, isInterfaceType, isObjectType } from '../graphql-js.js';
 import type { GraphQLCompositeType } from '../graphql-js.js';

@@ -1,19 +1,24 @@
 import type { AuditRecord } from '../../audit/audit-record.js';
 import type { AuditOptions } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
+import { sameJson } from '../../fhir/json/copy-json.js';
 import type { JsonObject } from '../../fhir/resource.js';
-import { sameJson } from '../../fhir/json/same-json.js';
+import { acceptInvitation } from '../../projects/accept/accept-invitation.js';
 import { MEMBERSHIP_FIELDS } from '../../projects/body/membership-settings.js';
-import { readMember } from '../../projects/members/read-member.js';
-import { removeMember } from '../../projects/members/remove-member.js';
-import { updateMember } from '../../projects/members/update-member.js';
+import { resendInvitation } from '../../projects/invite/resend-invitation.js';
+import { readMember, removeMember, updateMember } from '../../projects/members/update-member.js';
 import type { Answer } from '../exchange/answer.js';
-import { adminUrl } from '../exchange/addresses.js';
-import { type CallerExchange, contextOf } from '../exchange/exchange.js';
-import { readJsonObject } from '../exchange/read-request-body.js';
-import type { Route } from '../exchange/route.js';
+import {
+  adminUrl,
+  type CallerExchange,
+  contextOf,
+  type Exchange,
+  type Route,
+  withTokenErrors,
+} from '../exchange/exchange.js';
+import { readJsonObject } from '../exchange/read-body.js';
 import { answerResource } from '../rest/answer-resource.js';
-import { answerMembers } from '../rest/search-routes.js';
+import { answerMembers } from '../rest/read-routes.js';
 
 const MEMBER = 'projects/:project/members/:membership';
 
@@ -58,6 +63,34 @@ export const MEMBER_ROUTES: readonly Route[] = [
       return { status: 204 };
     },
   },
+  // Invitations that were sent: again, and accepted.
+  {
+    group: 'admin',
+    method: 'POST',
+    root: 'admin',
+    path: 'projects/:project/members/:membership/resend-invitation',
+    parameters: [],
+    async answer(exchange) {
+      const context = contextOf(exchange);
+      const { project, membership } = exchange.path;
+      // The project of the URL must be that of the member.
+      const { id } = await readMember(project, membership, { ...context, audit: undefined, requireAudit: undefined });
+      const email = await resendInvitation(id, context);
+      if (email.status === 'failed') exchange.report(email.error.cause ?? email.error);
+      const { status, reason } = { reason: undefined, ...email };
+      return { status: 200, json: { status, ...(reason === undefined ? {} : { reason }) }, type: 'application/json' };
+    },
+  },
+  {
+    group: 'admin',
+    method: 'POST',
+    root: 'admin',
+    path: 'invitations/accept',
+    parameters: [],
+    isAnonymous: true,
+    answer: accept,
+    answerPublic: accept,
+  },
 ];
 
 async function change(exchange: CallerExchange): Promise<Answer> {
@@ -99,4 +132,14 @@ function changesBetween(before: JsonObject, body: JsonObject): JsonObject {
 /** Ignores the display of a reference, which the service sets itself. */
 function referenceOf(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? ((value as JsonObject)['reference'] ?? {}) : value;
+}
+
+async function accept(exchange: Exchange): Promise<Answer> {
+  const { store, identify, limits, audit, requireAudit, clock } = exchange.settings;
+  if (identify === undefined) throw new FhirError('not-found', 'There is no such route');
+  const identity = await withTokenErrors(async () => identify(exchange.request));
+  if (identity === undefined) throw new FhirError('unauthenticated', 'A bearer token is needed');
+  const { token } = await readJsonObject(exchange);
+  const context = { ...exchange.stated, store, limits, audit, requireAudit, clock, signal: exchange.signal };
+  return { status: 200, json: await acceptInvitation(token as string, identity, context), type: 'application/json' };
 }

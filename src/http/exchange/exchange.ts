@@ -1,10 +1,14 @@
+import type { Bundle, BundleEntry } from '@medplum/fhirtypes';
 import type { Caller } from '../../access/caller.js';
+import { readsAll } from '../../access/decide.js';
 import { limitsSince, type RequestTime } from '../../access/limits/call-limits.js';
 import type { AuditHook } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
+import { trimBaseUrl } from '../../fhir/reference.js';
 import { DEFAULT_LIMITS } from '../../graphql/limits.js';
 import { openRepository, type OpenRepository } from '../../repository/open-repository.js';
 import type { RepositoryContext } from '../../repository/repository.js';
+import type { Answer } from './answer.js';
 import type { FhirHandlerConfig, RequestStatement, RouteGroup } from './handler-config.js';
 
 /** The checked configuration. */
@@ -102,3 +106,94 @@ export function boundedContextOf(exchange: CallerExchange): ReturnType<typeof co
 export function repositoryFor(exchange: CallerExchange): OpenRepository {
   return openRepository(boundedContextOf(exchange));
 }
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** One route as data. */
+export interface Route {
+  readonly group: RouteGroup;
+  readonly method: Method;
+  /** Below the base of FHIR, or below `/admin`. */
+  readonly root: 'fhir' | 'admin';
+  /** `:type/:id/_history`; names after colons are variable. */
+  readonly path: string;
+  /**
+   * The query parameters of the route, in addition to `_format` and `_pretty`; any other is 400. A parameter that is ignored
+   * is a promise without behaviour: `dryRun=true` of a removal would remove.
+   *
+   * - `checked`: the route reads all of them, and refuses unknown ones itself, as searches do
+   * - `any`: a read; unknown parameters change nothing and are ignored
+   */
+  readonly parameters: readonly string[] | 'checked' | 'any';
+  /** The body of errors: GraphQL's `errors` instead of an OperationOutcome, where the client accepts only that. */
+  readonly isGraphql?: true;
+  /** The route decides what `Accept` and `_format` mean. Default: JSON, or 406. */
+  readonly takesAnyFormat?: true;
+  readonly answer: (exchange: CallerExchange) => Promise<Answer> | Answer;
+  /** Answers requests without a caller too. Default: they are 401. */
+  readonly answerPublic?: (exchange: Exchange) => Promise<Answer> | Answer;
+  /** `answerPublic` answers all requests, without signing in. */
+  readonly isAnonymous?: true;
+}
+
+/**
+ * The URL of an administrative route: `/admin` is next to a base that ends in `/fhir/R4`, otherwise below the base.
+ *
+ * @param segments not encoded yet
+ */
+export function adminUrl(baseUrl: string, ...segments: readonly string[]): string {
+  const base = (trimBaseUrl(baseUrl) ?? baseUrl).replace(/\/fhir\/R4$/, '');
+  return [base, 'admin', ...segments.map(encodeURIComponent)].join('/');
+}
+
+/**
+ * The URL under which the caller of the exchange reads a member. FHIR's own URL leads only into the caller's project,
+ * and only those who read every membership of it.
+ */
+export function memberUrl({ settings, caller }: CallerExchange, project: string, id: string): string {
+  const { baseUrl, routes } = settings;
+  const isOwn = project === caller.project && readsAll(caller, 'ProjectMembership');
+  return (isOwn && routes.has('read')) || !routes.has('admin')
+    ? `${trimBaseUrl(baseUrl)}/ProjectMembership/${id}`
+    : adminUrl(baseUrl, 'projects', project, 'members', id);
+}
+
+/**
+ * A page of administrative resources whose URLs can be followed as they are.
+ *
+ * @param address the URL of the search, without parameters
+ * @param urlOf the URL of a match
+ */
+export function withAddresses(found: Bundle, address: string, urlOf: (id: string) => string): Bundle {
+  const link = found.link?.map(({ relation, url }) => ({ relation, url: `${address}${url.replace(/^[^?]*/, '')}` }));
+  const entry = found.entry?.map((one): BundleEntry =>
+    one.search?.mode === 'match' ? { fullUrl: urlOf(one.resource!.id!), ...one } : one,
+  );
+  return { ...found, ...(link && { link }), ...(entry && { entry }) };
+}
+
+/**
+ * Runs a function of the host that verifies a token.
+ *
+ * @throws FhirError `unauthenticated` for errors of libraries that verify tokens; other errors as they are
+ */
+export async function withTokenErrors<Result>(verify: () => Promise<Result>): Promise<Result> {
+  try {
+    return await verify();
+  } catch (error) {
+    // A malformed name in a token is a fault of the token, not of the request.
+    const isMalformed = error instanceof FhirError && error.code === 'invalid';
+    if (!isMalformed && !isTokenError(error)) throw error;
+    throw new FhirError('unauthenticated', 'The token is not valid', { cause: error });
+  }
+}
+
+/** An error of jose, jsonwebtoken or fast-jwt about a token, and not about the keys to verify it with. */
+function isTokenError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { readonly code?: unknown };
+  if (TOKEN_ERRORS.has(error.name)) return true;
+  return typeof code === 'string' && /^(ERR_(JWT|JWS|JWE|JOSE)_|ERR_JWKS_NO_MATCHING_KEY|FAST_JWT_)/.test(code);
+}
+
+const TOKEN_ERRORS: ReadonlySet<string> = new Set(['JsonWebTokenError', 'TokenExpiredError', 'NotBeforeError']);

@@ -1,6 +1,11 @@
 import { parseConcurrency } from '../../access/limits/concurrency.js';
 import { assertRoomInLine } from '../../access/turns/in-turn.js';
-import { readBoundedBody } from '../read-bounded-body.js';
+import { FhirError } from '../../fhir/error.js';
+import { parseReference } from '../../fhir/reference.js';
+import { type AnyResource, DEFAULT_RESOURCE_VALUES, isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { encodeBase64 } from '../../platform/bytes.js';
+import { type HttpRequest, HttpRequestError, isAscii, mediaTypeOf } from '../http-types.js';
+import { readBoundedBody, readBundleBody, readJsonBody, requireMediaType } from '../read-body.js';
 import type { Exchange } from './exchange.js';
 
 /**
@@ -10,7 +15,7 @@ import type { Exchange } from './exchange.js';
  * @throws FhirError `throttled` - too many requests wait
  * @throws HttpRequestError 413, 415
  */
-export async function readBody({ request, settings, caller, time }: Exchange): Promise<Uint8Array> {
+async function readBody({ request, settings, caller, time }: Exchange): Promise<Uint8Array> {
   const { store, limits, maxBodyBytes } = settings;
   const turn = { store, caller, concurrency: parseConcurrency(limits?.concurrency) };
   assertRoomInLine(turn);
@@ -19,4 +24,138 @@ export async function readBody({ request, settings, caller, time }: Exchange): P
   // The time limit begins here: from now on the service works, not the sender.
   time.began = performance.now();
   return body;
+}
+
+const JSON_TYPES = ['application/fhir+json', 'application/json'];
+
+/** The request with its body read, as the functions for any framework take it. */
+export async function withBody(exchange: Exchange): Promise<HttpRequest> {
+  const { method, url, headers } = exchange.request;
+  return { method, url, headers, body: await readBody(exchange) };
+}
+
+/**
+ * The JSON of the body. A media type is required: browsers send bodies without one to other origins without a
+ * preflight.
+ *
+ * @throws HttpRequestError 413, 415
+ * @throws FhirError `invalid` - not JSON; `too-costly` - more values than a resource may have
+ */
+export async function readJson(exchange: Exchange, types: readonly string[] = JSON_TYPES): Promise<unknown> {
+  requireMediaType(exchange.request, types);
+  return readJsonBody(await withBody(exchange), maxValuesOf(exchange));
+}
+
+/** {@link readJson} of a body that was read to see whether there is one. */
+export function parseBodyJson(exchange: Exchange, request: HttpRequest): unknown {
+  requireMediaType(exchange.request, JSON_TYPES);
+  return readJsonBody(request, maxValuesOf(exchange));
+}
+
+/** @throws FhirError `invalid` - not a JSON object */
+export async function readJsonObject(exchange: Exchange): Promise<JsonObject> {
+  return asJsonObject(await readJson(exchange));
+}
+
+/** A Bundle whose entries are resources of their own. @throws as {@link readJsonObject} */
+export async function readBundle(exchange: Exchange): Promise<JsonObject> {
+  requireMediaType(exchange.request, JSON_TYPES);
+  return asJsonObject(await readBundleBody(await withBody(exchange), maxValuesOf(exchange)));
+}
+
+function asJsonObject(body: unknown): JsonObject {
+  if (isJsonObject(body)) return body;
+  throw new FhirError('invalid', 'The body must be a JSON object');
+}
+
+function maxValuesOf({ settings }: Exchange): number {
+  return settings.store.maxResourceValues ?? DEFAULT_RESOURCE_VALUES;
+}
+
+/**
+ * The resource in the body, or a Binary with the body as its content.
+ *
+ * @throws FhirError `invalid` - it is not of the type that the path names
+ */
+export async function readResourceBody(exchange: Exchange): Promise<AnyResource> {
+  if (isRawBinary(exchange)) return readRawBinary(exchange);
+  const { type, id } = exchange.path;
+  const body = await readJsonObject(exchange);
+  if (body['resourceType'] !== type) throw new FhirError('invalid', `The body must be a ${type}, as the URL says`);
+  if (id !== '' && body['id'] !== id) {
+    throw new FhirError('invalid', `The ${type} of the body must have the id of the URL`);
+  }
+  return body as unknown as AnyResource;
+}
+
+/**
+ * Whether the body is the content of a Binary: any media type except FHIR's own, with which the body is the Binary
+ * itself. See https://hl7.org/fhir/R4/binary.html#rest.
+ */
+export function isRawBinary({ path, request }: Exchange): boolean {
+  const type = mediaTypeOf(request.headers.get('content-type') ?? undefined);
+  return path.type === 'Binary' && type !== undefined && !/^application\/fhir\+(?:json|xml)$/.test(type);
+}
+
+/**
+ * The Binary with the body as its content.
+ *
+ * @throws HttpRequestError 400 - `X-Security-Context` is not a reference
+ * @throws HttpRequestError 413 - the body is too long
+ * @throws HttpRequestError 415 - the media type is malformed, or browsers may have sent the body for another site
+ */
+async function readRawBinary(exchange: Exchange): Promise<AnyResource> {
+  const { request, settings, path } = exchange;
+  const contentType = request.headers.get('content-type')!.trim();
+  if (!isMediaType(contentType)) throw new HttpRequestError(415, 'The media type of the body is malformed');
+  if (SIMPLE_TYPES.has(mediaTypeOf(contentType)!) && !isOfClient(request.headers)) {
+    throw new HttpRequestError(
+      415,
+      'A body of this type needs a header that browsers never send unasked: a bearer token, or X-Requested-With',
+    );
+  }
+  const context = request.headers.get('x-security-context')?.trim();
+  if (context !== undefined && !isContext(context, settings.baseUrl)) {
+    throw new HttpRequestError(400, 'X-Security-Context must be a reference such as Patient/1');
+  }
+  const bytes = await readBody(exchange);
+  return {
+    resourceType: 'Binary',
+    ...(path.id === '' ? {} : { id: path.id }),
+    contentType,
+    ...(context === undefined ? {} : { securityContext: { reference: context } }),
+    ...(bytes.length === 0 ? {} : { data: encodeBase64(bytes) }),
+  } as AnyResource;
+}
+
+/** True for a well-formed media type. */
+export function isMediaType(text: string): boolean {
+  return text.length <= MAX_TYPE_LENGTH && /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+ *(?:;[\x20-\x7e]*)?$/.test(text);
+}
+
+const MAX_TYPE_LENGTH = 256;
+
+/** Media types that browsers send to other origins without a preflight. See docs/how-to/csrf-and-cors.md. */
+const SIMPLE_TYPES: ReadonlySet<string> = new Set([
+  'text/plain',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data',
+]);
+
+/**
+ * True for a request with a header that a page of another site cannot send without a preflight. Browsers attach Basic
+ * credentials by themselves.
+ */
+function isOfClient(headers: Headers): boolean {
+  const isBearer = /^bearer /i.test(headers.get('authorization') ?? '');
+  return isBearer || ['x-requested-with', 'x-medplum', 'x-security-context'].some((name) => headers.has(name));
+}
+
+function isContext(text: string, baseUrl: string): boolean {
+  const parsed = parseReference(text, baseUrl);
+  return (
+    parsed !== undefined &&
+    isAscii(text) &&
+    (parsed.kind === 'local' || (parsed.kind === 'foreign' && URL.canParse(text)))
+  );
 }

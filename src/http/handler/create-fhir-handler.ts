@@ -1,29 +1,22 @@
-import { FhirError, maskError } from '../../fhir/error.js';
-import { didYouMean, isSameName } from '../../fhir/messages/did-you-mean.js';
-import { orList, quote } from '../../fhir/messages/quote.js';
-import { eitherSignal } from '../../platform/timers.js';
+import { type Caller, isCaller } from '../../access/caller.js';
+import { FhirError, maskError, reportError } from '../../fhir/error.js';
+import { didYouMean, isSameName, orList, quote } from '../../fhir/messages.js';
+import { eitherSignal, warn } from '../../platform/runtime.js';
 import { FORMAT_PARAMETERS } from '../../search/parse/parse-search.js';
 import { assertReadableQuery } from '../../search/parse/search-pairs.js';
-import { HttpRequestError } from '../http-request-error.js';
-import { preferenceOf } from '../http-types.js';
-import { toHttpResponse } from '../to-http-response.js';
-import type { Answer } from '../exchange/answer.js';
-import { authenticate } from './authenticate.js';
-import type { Exchange, HandlerSettings } from '../exchange/exchange.js';
+import { type Answer, fromHttpResponse, fromWireHandler, toWireAnswer } from '../exchange/answer.js';
+import { type Exchange, type HandlerSettings, type Route, withTokenErrors } from '../exchange/exchange.js';
 import type {
   FhirHandler,
   FhirHandlerConfig,
   FhirHandlerOptions,
   RequestStatement,
 } from '../exchange/handler-config.js';
-import { type MatchedPath, rootsOf, RouteTable } from './match-route.js';
-import { DEFAULT_FORMAT, type Format, negotiateFormat } from './negotiate.js';
-import { reporterOf } from './report.js';
-import type { Route } from '../exchange/route.js';
-import { fromWireHandler } from '../exchange/wire-answer.js';
-import { ROUTES } from './routes.js';
+import { HttpRequestError, preferenceOf } from '../http-types.js';
+import { DEFAULT_FORMAT, type Format, negotiateFormat } from '../negotiate.js';
+import { toHttpResponse } from '../to-http-response.js';
+import { type MatchedPath, rootsOf, ROUTES, RouteTable } from './routes.js';
 import { checkSettings } from './settings.js';
-import { fromHttpResponse, toWireAnswer } from './to-response.js';
 
 /**
  * Creates the handler of a FHIR service from a store and the host's token verification: GraphQL, FHIR's REST interface,
@@ -163,4 +156,54 @@ function routeFor({ method }: Request, matched: MatchedPath): Route {
 function allowed({ routes }: MatchedPath): string {
   const methods = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   return [...new Set([...methods, 'OPTIONS'])].join(', ');
+}
+
+/**
+ * The caller of a request.
+ *
+ * @param given a caller that the host has already signed in
+ * @returns undefined if the request has no token
+ * @throws FhirError as `signIn` throws it; `unauthenticated` for errors of libraries that verify tokens
+ */
+async function authenticate(exchange: Exchange, given: Caller | undefined): Promise<Caller | undefined> {
+  if (given !== undefined) return genuine(given);
+  const { signIn, store } = exchange.settings;
+  return withTokenErrors(async () => genuine(await signIn(exchange.request, { store })));
+}
+
+function genuine(caller: unknown): Caller | undefined {
+  if (caller === undefined || caller === null || isCaller(caller)) return caller ?? undefined;
+  throw new TypeError('signIn must give a caller of this library, from its function signIn, or undefined');
+}
+
+/** @returns a function that reports errors to the host, except errors of the client */
+function reporterOf(
+  { onError = warnOfError }: Pick<FhirHandlerConfig, 'onError'>,
+  request: Request,
+): (error: unknown) => void {
+  return (error) => {
+    const failed = (): void => warn('onError of createFhirHandler threw an error', WARNING);
+    reportError(error, (reported) => onError(reported, request), failed);
+  };
+}
+
+/** Without the cause, which may hold clinical data. */
+function warnOfError(error: unknown): void {
+  const code = error instanceof FhirError ? error.code : 'internal';
+  warn(`A request failed (${code}); set onError of createFhirHandler to receive the cause`, WARNING);
+}
+
+const WARNING = 'FHIRGRAPH_HANDLER';
+
+/**
+ * Turns the handler into a function with the signature of `fetch` that needs no socket: for tests, and for clients such
+ * as MedplumClient in the same process.
+ *
+ * @param options a caller for all requests; `signIn` is then not called
+ *
+ * @example
+ * const medplum = new MedplumClient({ baseUrl: 'https://clinic.example/', fetch: toFetch(handler) });
+ */
+export function toFetch(handler: FhirHandler, options: FhirHandlerOptions = {}): typeof fetch {
+  return async (input, init) => handler(new Request(input, init), options);
 }

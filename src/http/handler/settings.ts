@@ -1,12 +1,11 @@
 import { FhirError } from '../../fhir/error.js';
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
-import { orList } from '../../fhir/messages/quote.js';
+import { didYouMean, orList } from '../../fhir/messages.js';
 import { configOf, type FhirGraphqlConfig, serviceStore } from '../../graphql/context.js';
 import { createFhirGraphql } from '../../graphql/create-fhir-graphql.js';
 import { type AcceptanceOptions, readAcceptance } from '../../projects/invitation.js';
 import type { HandlerSettings } from '../exchange/exchange.js';
 import { type FhirHandlerConfig, ROUTE_GROUPS } from '../exchange/handler-config.js';
-import { MAX_BODY_BYTES } from '../read-bounded-body.js';
+import { MAX_BODY_BYTES } from '../read-body.js';
 
 /**
  * Checks the configuration of a handler once, so that a mistake is an error when the process starts.

@@ -1,14 +1,12 @@
 import { trimBaseUrl } from '../../fhir/reference.js';
-import type { OperationOutcome } from '../../fhir/operation-outcome.js';
+import type { OperationOutcome } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { writeWarning } from '../../fhir/write-warning.js';
 import type { WrittenResource } from '../../repository/open-repository.js';
 import type { Answer } from '../exchange/answer.js';
 import type { Exchange } from '../exchange/exchange.js';
-import { isRawBinary } from '../exchange/raw-binary.js';
-import { HttpRequestError } from '../http-request-error.js';
-import { preferenceOf } from '../http-types.js';
-import { versionHeaders } from '../version-headers.js';
+import { isRawBinary } from '../exchange/read-body.js';
+import { HttpRequestError, preferenceOf, versionHeaders } from '../http-types.js';
 
 /** A resource or Bundle. */
 export function answerResource(resource: object): Answer {

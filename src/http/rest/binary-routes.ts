@@ -1,13 +1,11 @@
 import type { Binary } from '@medplum/fhirtypes';
 import { repositoryOf } from '../../repository/create-repository.js';
-import { acceptedTypes } from '../accepted-types.js';
-import { mediaTypeOf } from '../http-types.js';
-import { HttpRequestError } from '../http-request-error.js';
-import { decodeBase64 } from '../../platform/base64.js';
+import { acceptedTypes } from '../negotiate.js';
+import { HttpRequestError, mediaTypeOf } from '../http-types.js';
+import { decodeBase64 } from '../../platform/bytes.js';
 import type { Answer } from '../exchange/answer.js';
-import { type CallerExchange, repositoryFor } from '../exchange/exchange.js';
-import { isMediaType } from '../exchange/raw-binary.js';
-import type { Route } from '../exchange/route.js';
+import { type CallerExchange, repositoryFor, type Route } from '../exchange/exchange.js';
+import { isMediaType } from '../exchange/read-body.js';
 import { answerUnlessCurrent } from './answer-resource.js';
 import { parametersOf, subsetFor } from './read-routes.js';
 

@@ -3,15 +3,12 @@ import { FhirError } from '../../fhir/error.js';
 import { executeFhirGraphql } from '../../graphql/execute-fhir-graphql.js';
 import { type Limits, withDefaults } from '../../graphql/limits.js';
 import type { Answer } from '../exchange/answer.js';
-import type { CallerExchange } from '../exchange/exchange.js';
-import { withBody } from '../exchange/read-request-body.js';
-import type { Route } from '../exchange/route.js';
-import { draftAnswer, graphqlFormat } from '../graphql-draft.js';
-import { HttpRequestError } from '../http-request-error.js';
-import { headerOf, type HttpRequest, mediaTypeOf } from '../http-types.js';
+import type { CallerExchange, Route } from '../exchange/exchange.js';
+import { withBody } from '../exchange/read-body.js';
+import { draftAnswer, graphqlAnswer, graphqlFormat } from '../to-http-response.js';
+import { headerOf, type HttpRequest, HttpRequestError, mediaTypeOf } from '../http-types.js';
 import { readJsonBody } from '../read-body.js';
 import { type GraphqlRequest, maxBodyValues, readHttpRequest } from '../read-graphql-request.js';
-import { graphqlAnswer } from '../to-http-response.js';
 
 /** The members of a GraphQL request, which a POST of `application/graphql` sends as parameters. */
 const GRAPHQL_PARAMETERS = ['query', 'variables', 'operationName', 'extensions', 'documentId', 'id', 'doc_id'];

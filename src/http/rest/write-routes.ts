@@ -1,5 +1,10 @@
+import type { Bundle } from '@medplum/fhirtypes';
+import { withinLimits } from '../../access/operation.js';
 import { FhirError } from '../../fhir/error.js';
-import { FORMAT_PARAMETERS } from '../../search/parse/parse-search.js';
+import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { writeWarning } from '../../fhir/write-warning.js';
+import { validateInTurns } from '../../profiles/validate-resource.js';
+import { repositoryOf } from '../../repository/create-repository.js';
 import {
   createResource,
   deleteMatching,
@@ -9,11 +14,20 @@ import {
   updateMatching,
   updateResource,
 } from '../../repository/write-resource.js';
-import { type Exchange, repositoryFor } from '../exchange/exchange.js';
-import { readJson, readResourceBody } from '../exchange/read-request-body.js';
-import type { Route } from '../exchange/route.js';
+import { FORMAT_PARAMETERS } from '../../search/parse/parse-search.js';
+import { CallPace } from '../../store/guards.js';
+import type { Answer } from '../exchange/answer.js';
+import {
+  boundedContextOf,
+  type CallerExchange,
+  type Exchange,
+  parameterOf,
+  repositoryFor,
+  type Route,
+} from '../exchange/exchange.js';
+import { readBundle, readJson, readJsonObject, readResourceBody } from '../exchange/read-body.js';
 import { isAscii } from '../http-types.js';
-import { answerWritten, ifMatchOf } from './answer-resource.js';
+import { answerResource, answerWritten, ifMatchOf, preferredReturn, success } from './answer-resource.js';
 import { parametersOf } from './read-routes.js';
 
 /** Older versions of MedplumClient send `application/json`. */
@@ -124,6 +138,28 @@ export const WRITE_ROUTES: readonly Route[] = [
       return { status: 204 };
     },
   },
+  // See https://hl7.org/fhir/R4/http.html#transaction.
+  {
+    group: 'bundle',
+    method: 'POST',
+    root: 'fhir',
+    path: '',
+    parameters: [],
+    async answer(exchange) {
+      const bundle = (await readBundle(exchange)) as unknown as Bundle;
+      const representation = preferredReturn(exchange) === 'representation';
+      return answerResource(await repositoryOf(repositoryFor(exchange)).transaction(bundle, { representation }));
+    },
+  },
+  // See https://hl7.org/fhir/R4/resource-operation-validate.html.
+  ...[':type/$validate', ':type/:id/$validate'].map((path): Route => ({
+    group: 'operations',
+    method: 'POST',
+    root: 'fhir',
+    path,
+    parameters: ['profile', 'mode'],
+    answer: validate,
+  })),
 ];
 
 /** The search of a conditional interaction. */
@@ -143,4 +179,47 @@ function ifNoneMatchOf({ request }: Exchange): '*' | undefined {
   const value = request.headers.get('if-none-match')?.trim();
   if (value === undefined || value === '*') return value;
   throw new FhirError('invalid', 'If-None-Match of an update must be *');
+}
+
+async function validate(exchange: CallerExchange): Promise<Answer> {
+  const { type } = exchange.path;
+  const { resource, profiles } = validated(await readJsonObject(exchange));
+  if (resource['resourceType'] !== type)
+    throw new FhirError('invalid', `The resource must be a ${type}, as the URL says`);
+  const mode = parameterOf(exchange, 'mode');
+  if (mode !== undefined) assertMode(mode);
+  const asked = [...exchange.url.searchParams.getAll('profile'), ...profiles];
+  const { valid, outcome } = await withinLimits(boundedContextOf(exchange), ({ store, signal }) => {
+    const options = {
+      definitions: store.model,
+      // Without profiles in the request, the profiles in `meta.profile` apply.
+      profiles: asked.length === 0 ? (true as const) : asked,
+      maxBytes: store.maxResourceBytes,
+      maxValues: store.maxResourceValues,
+    };
+    return validateInTurns(resource, options, new CallPace({ signal }));
+  });
+  const isClean = valid && outcome.issue.length === 1;
+  return answerResource(isClean ? success('The resource is valid', writeWarning(type)) : outcome);
+}
+
+/** The resource itself, or that of Parameters with the profiles to validate against. */
+function validated(body: JsonObject): { readonly resource: JsonObject; readonly profiles: readonly string[] } {
+  if (body['resourceType'] !== 'Parameters') return { resource: body, profiles: [] };
+  const parameters = Array.isArray(body['parameter']) ? (body['parameter'] as unknown[]).filter(isJsonObject) : [];
+  for (const { name, valueCode } of parameters) {
+    if (name === 'mode') assertMode(valueCode);
+  }
+  const profiles = parameters.flatMap(({ name, valueUri, valueCanonical }) => {
+    const url = valueUri ?? valueCanonical;
+    return name === 'profile' && typeof url === 'string' ? [url] : [];
+  });
+  const resource = parameters.find(({ name }) => name === 'resource')?.['resource'];
+  if (isJsonObject(resource)) return { resource, profiles };
+  throw new FhirError('invalid', '$validate needs a resource, as the body or as the parameter "resource"');
+}
+
+function assertMode(mode: unknown): void {
+  if (mode === 'create' || mode === 'update') return;
+  throw new FhirError('unsupported', '$validate takes the modes create and update');
 }

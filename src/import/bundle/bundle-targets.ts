@@ -4,7 +4,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { parseReference } from '../../fhir/reference.js';
 import { isJsonObject } from '../../fhir/resource.js';
 import { mapInTurns, Pace } from '../../platform/pace.js';
-import { parseEntryRequest, type EntryRequest } from '../entries/entry-request.js';
+import { type EntryRequest, parseEntryRequest } from '../entries/bundle-entries.js';
 
 /**
  * The targets of a Bundle's entries, for the audit trail. Malformed entries are left out. Never rejects.

@@ -1,16 +1,13 @@
 import { keyText } from '../../fhir/reference.js';
 import type { GuardedWrite } from '../../access/contract.js';
 import { mapInTurns } from '../../platform/pace.js';
-import { CallPace } from '../../store/call-pace.js';
+import { CallPace } from '../../store/guards.js';
 import type { WriteResult } from '../../store/write.js';
 import type { BundleEntry } from '../entries/bundle-entries.js';
-import { linksWithin } from '../links/bundle-links.js';
-import { resolveConditionalReferences } from '../links/conditional-references.js';
-import type { EntryFaults } from '../entries/entry-faults.js';
-import type { EntryOutcome } from '../entries/entry-outcome.js';
+import { type LinkLookup, linksWithin, resolveConditionalReferences, rewriteLinks } from '../links/rewrite-links.js';
+import type { EntryFaults, EntryOutcome } from '../entries/entry-outcome.js';
 import { identify, type Identified, inProcessingOrder, type PutEntry } from '../entries/identify.js';
-import { planPuts } from '../write/plan-puts.js';
-import { type LinkLookup, rewriteLinks } from '../links/rewrite-links.js';
+import { planPuts } from '../write.js';
 import type { ImportSession } from '../session.js';
 
 /** The plan of one entry: checks that precede all puts, then at most one write, or a known outcome. */

@@ -5,7 +5,7 @@ import { copyFromHost } from '../../fhir/json/copy-json.js';
 import { decimalTextsOf } from '../../fhir/json/decimal-texts.js';
 import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import { type AnyResource, isJsonObject, isResourceId, MAX_RESOURCE_DEPTH } from '../../fhir/resource.js';
-import { assertTyped } from '../../interactions/assert-resource.js';
+import { assertTyped } from '../../interactions/write-request.js';
 
 /**
  * {@link checkResource} for a value from the host. A resource that the host has read keeps the digits of its decimals

@@ -6,10 +6,10 @@ import type { StoredResource } from '../../store/stored-resource.js';
 import type { Expectation } from '../../store/write.js';
 import type { BundleEntry } from './bundle-entries.js';
 import { findMatch, parseCondition } from '../../interactions/condition.js';
-import type { EntryFaults } from './entry-faults.js';
+import type { EntryFaults } from './entry-outcome.js';
 import type { ImportSession } from '../session.js';
-import { randomId } from '../../platform/node-crypto.js';
-import { CallPace } from '../../store/call-pace.js';
+import { randomId } from '../../platform/crypto.js';
+import { CallPace } from '../../store/guards.js';
 
 /** An entry whose resource is known. */
 export type Identified = PutEntry | DeleteEntry | MatchEntry | NothingEntry | ReadEntry;

@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { keyText, trimBaseUrl } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 import type { Pace } from '../../platform/pace.js';
 import { childrenOf, type Criteria } from '../../search/criteria/criteria.js';
 import { requiredCodes } from '../../search/criteria/value-test.js';

@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../../fhir/error.js';
-import type { ImportContext } from '../import-context.js';
+import { type ErrorCode } from '../../fhir/error.js';
+import { type ImportContext } from '../session.js';
 
 /** The context of an NDJSON import. */
 export interface NdjsonContext extends ImportContext {

@@ -17,9 +17,8 @@ import type { AuditFacts, AuditOptions } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceTo, splitReference } from '../../fhir/reference.js';
-import { isConflict } from '../../store/conflicts.js';
+import { ATTEMPTS, isConflict, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { ResourceStore } from '../../store/store.js';
-import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import { assertBody, BodyReader } from '../body/body-reader.js';
 import { hashOfSecret, readToken, sameHash, withoutInvitation } from '../invitation.js';
 

@@ -1,10 +1,8 @@
 import type { GuardedWrite } from '../../access/contract.js';
 import { membershipSizeProblem, sizeOf } from '../../access/policy/policy-shape.js';
 import { parametersUsed } from '../../access/policy/validate-policy.js';
-import { FhirError } from '../../fhir/error.js';
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
-import { andMore } from '../../fhir/messages/quote.js';
-import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
+import { FhirError, type OutcomeIssue } from '../../fhir/error.js';
+import { andMore, didYouMean } from '../../fhir/messages.js';
 import { referenceTo, splitReference } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { referenceExists } from '../session/commit-planned.js';

@@ -1,7 +1,6 @@
-import { FhirError } from '../../fhir/error.js';
-import { andMore } from '../../fhir/messages/quote.js';
+import { FhirError, type OutcomeIssue } from '../../fhir/error.js';
+import { andMore } from '../../fhir/messages.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
 import { parseReference, referenceTo } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 

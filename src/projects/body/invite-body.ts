@@ -1,7 +1,7 @@
 import type { Reference } from '@medplum/fhirtypes';
 import type { Clearance } from '../../access/narrowing.js';
 import { normalizeEmail } from '../../access/write/stamp.js';
-import { sameJson } from '../../fhir/json/same-json.js';
+import { sameJson } from '../../fhir/json/copy-json.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { assertBody, BodyReader, type LocalReference, own } from './body-reader.js';

@@ -1,6 +1,6 @@
 import type * as NodeCrypto from 'node:crypto';
 import { FhirError } from '../../fhir/error.js';
-import { nodeCrypto } from '../../platform/node-crypto.js';
+import { nodeCrypto } from '../../platform/crypto.js';
 
 /**
  * A secret as it is stored, in the PHC string format: `$scrypt$ln=14,r=8,p=1$<salt>$<hash>`, where `ln` is the binary

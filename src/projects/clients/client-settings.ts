@@ -1,5 +1,8 @@
+import type { Caller } from '../../access/caller.js';
+import { isSystemBot } from '../../access/write/decide-trusted.js';
+import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { JsonObject } from '../../fhir/resource.js';
+import type { AnyResource, JsonObject } from '../../fhir/resource.js';
 import { validateResource } from '../../fhir/validate-resource.js';
 import { type BodyReader, own } from '../body/body-reader.js';
 
@@ -56,4 +59,20 @@ export function checkClient(model: FhirModel, reader: BodyReader, client: { read
     const expression = issue.expression?.map((path) => (path.startsWith(prefix) ? path.slice(prefix.length) : path));
     reader.issues.push({ ...issue, expression: expression ?? [] });
   }
+}
+
+/**
+ * Only the operator's code (`serverCaller()`) and unrestricted super administrators can create or change a Bot with
+ * `system: true`, which may use the operator's secrets (`Project.systemSecret`).
+ *
+ * @throws FhirError `forbidden`
+ */
+export function assertMayMakeSystemBot(caller: Caller, ...versions: readonly AnyResource[]): void {
+  if (caller.kind === 'server') return;
+  if (caller.kind === 'member' && caller.superAdmin && caller.powers === undefined) return;
+  if (!versions.some(isSystemBot)) return;
+  throw new FhirError(
+    'forbidden',
+    'Only unrestricted super administrators and trusted code may make or change a system Bot',
+  );
 }

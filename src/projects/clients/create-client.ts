@@ -4,9 +4,8 @@ import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceOf, referenceTo } from '../../fhir/reference.js';
-import type { Stored } from '../../fhir/stored.js';
-import { randomId } from '../../platform/node-crypto.js';
-import { randomSecret } from '../../platform/random-secret.js';
+import type { Stored } from '../../fhir/resource.js';
+import { randomId, randomSecret } from '../../platform/crypto.js';
 import {
   assertAccessSize,
   assertParametersUsed,
@@ -33,8 +32,7 @@ import {
   targetOf,
 } from '../session/project-session.js';
 import { hashSecret } from './client-secret.js';
-import { checkClient, clientFields, readClientSettings } from './client-settings.js';
-import { assertMayMakeSystemBot } from './system-bots.js';
+import { assertMayMakeSystemBot, checkClient, clientFields, readClientSettings } from './client-settings.js';
 import type { BotChanges, ClientChanges } from './update-client.js';
 
 /** A client or Bot to create as a member. */

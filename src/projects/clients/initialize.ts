@@ -2,14 +2,12 @@ import type { ClientApplication, Project, ProjectMembership } from '@medplum/fhi
 import { type MemberCaller, serverCaller } from '../../access/caller.js';
 import { guardStore } from '../../access/guarded-store.js';
 import { signIn } from '../../access/sign-in/sign-in.js';
-import { AUDIT_LOG_PROJECT } from '../../audit/log/audit-project.js';
-import { FhirError, maskError } from '../../fhir/error.js';
-import { inDoubt, isInDoubt } from '../../fhir/in-doubt.js';
+import { AUDIT_LOG_PROJECT } from '../../audit/log/chain.js';
+import { FhirError, inDoubt, isInDoubt, maskError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceOf } from '../../fhir/reference.js';
-import type { Stored } from '../../fhir/stored.js';
-import { randomId } from '../../platform/node-crypto.js';
-import { randomSecret } from '../../platform/random-secret.js';
+import type { Stored } from '../../fhir/resource.js';
+import { randomId, randomSecret } from '../../platform/crypto.js';
 import { not } from '../../search/criteria/criteria.js';
 import type { ResourceStore } from '../../store/store.js';
 import { BodyReader } from '../body/body-reader.js';

@@ -1,8 +1,7 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
 import { FhirError } from '../../fhir/error.js';
-import { notFound } from '../../fhir/not-found.js';
-import { nameToId } from '../../fhir/reference.js';
-import { randomSecret } from '../../platform/random-secret.js';
+import { nameToId, notFound } from '../../fhir/reference.js';
+import { randomSecret } from '../../platform/crypto.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
 import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import { authored, openProject, type ProjectSession } from '../session/project-session.js';

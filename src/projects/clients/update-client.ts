@@ -5,20 +5,23 @@ import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { isSwitchedOff } from '../../access/sign-in/member.js';
 import { FhirError } from '../../fhir/error.js';
 import { withoutNulls } from '../../fhir/json/decimal-texts.js';
-import { sameJson } from '../../fhir/json/same-json.js';
-import { notFound } from '../../fhir/not-found.js';
-import { nameToId, referenceTo } from '../../fhir/reference.js';
-import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { secretFields } from '../../fhir/secret-fields.js';
-import type { Stored } from '../../fhir/stored.js';
+import { sameJson } from '../../fhir/json/copy-json.js';
+import { nameToId, notFound, referenceTo } from '../../fhir/reference.js';
+import { type AnyResource, elementsOf, type JsonObject, type Stored } from '../../fhir/resource.js';
+import { secretFields } from '../../fhir/resources-inside.js';
 import { assertBody, BodyReader } from '../body/body-reader.js';
 import { membershipsWithProfiles } from '../people/find-people.js';
 import { keepAnAdministrator } from '../session/administrators.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
 import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import { authored, copyStored, openProject, type ProjectSession, targetOf } from '../session/project-session.js';
-import { checkClient, clientFields, type ClientType, readClientSettings } from './client-settings.js';
-import { assertMayMakeSystemBot } from './system-bots.js';
+import {
+  assertMayMakeSystemBot,
+  checkClient,
+  clientFields,
+  type ClientType,
+  readClientSettings,
+} from './client-settings.js';
 
 /** A ClientApplication of a project. */
 export interface ClientRef {

@@ -1,6 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { notFound } from '../../fhir/not-found.js';
-import { referenceTo, trimBaseUrl } from '../../fhir/reference.js';
+import { notFound, referenceTo, trimBaseUrl } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import { projectOperation } from '../session/project-context.js';

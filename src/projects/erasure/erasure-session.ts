@@ -2,10 +2,10 @@ import { assertCaller, type Caller, serverCaller, homeOf } from '../../access/ca
 import { isAboveProjects } from '../../access/fields/administrative-types.js';
 import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
-import { assertNotAuditLog } from '../../audit/log/audit-project.js';
+import { assertNotAuditLog } from '../../audit/log/chain.js';
 import { FhirError } from '../../fhir/error.js';
 import type { CallOptions } from '../../store/call-options.js';
-import { requireRemoval } from '../../store/erasure.js';
+import { requireRemoval } from '../../store/store.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import { mayOperate, requireProjectId } from '../session/operator.js';

@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { assertWholeNumber } from '../../fhir/whole-number.js';
-import { requireRemoval } from '../../store/erasure.js';
+import { requireRemoval } from '../../store/store.js';
 import { projectOperation } from '../session/project-context.js';
 import { openErasure, type RemovalContext, scrubUnless } from './erasure-session.js';
 

@@ -1,7 +1,7 @@
 import type { Project, ProjectMembership, User } from '@medplum/fhirtypes';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { FhirError } from '../../fhir/error.js';
-import type { Stored } from '../../fhir/stored.js';
+import type { Stored } from '../../fhir/resource.js';
 import type { WriteResult } from '../../store/write.js';
 import {
   assertAccessSize,

@@ -1,9 +1,9 @@
 import type { Project, ProjectMembership, User, ContactPoint } from '@medplum/fhirtypes';
 import type { GuardedWrite } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
-import { sameJson } from '../../fhir/json/same-json.js';
+import { sameJson } from '../../fhir/json/copy-json.js';
 import { referenceOf, splitReference, referenceTo } from '../../fhir/reference.js';
-import { randomId } from '../../platform/node-crypto.js';
+import { randomId } from '../../platform/crypto.js';
 import type { PutWrite } from '../../store/write.js';
 import { policyExistenceChecks } from '../body/assert-settings.js';
 import type { InviteRequest, PersonType } from '../body/invite-body.js';

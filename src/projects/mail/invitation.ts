@@ -1,6 +1,6 @@
 import type { Project, ProjectMembership, Reference, User } from '@medplum/fhirtypes';
 import type { FhirError } from '../../fhir/error.js';
-import type { Stored } from '../../fhir/stored.js';
+import type { Stored } from '../../fhir/resource.js';
 import type { AcceptanceOptions } from '../invitation.js';
 import type { PersonProfile } from '../session/project-session.js';
 import { nameForMessage } from './name-for-message.js';

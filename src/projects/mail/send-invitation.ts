@@ -1,8 +1,8 @@
 import type { Project, ProjectMembership, Reference, User } from '@medplum/fhirtypes';
 import { FhirError } from '../../fhir/error.js';
-import { notFound } from '../../fhir/not-found.js';
-import { withChosenMeta } from '../../fhir/own-meta.js';
-import type { Stored } from '../../fhir/stored.js';
+import { notFound } from '../../fhir/reference.js';
+import { withChosenMeta } from '../../fhir/own-extensions.js';
+import type { Stored } from '../../fhir/resource.js';
 import type { NewInvitation } from '../invitation.js';
 import { inviterReference, type PersonProfile, type ProjectSession, readUser } from '../session/project-session.js';
 import { type EmailOutcome, type InvitationFacts, type MailContext, buildInvitationMessage } from './invitation.js';

@@ -2,8 +2,7 @@ import type { ProjectMembership, User } from '@medplum/fhirtypes';
 import { decide } from '../../access/decide.js';
 import { restrict, type SearchRules } from '../../access/read/restrict.js';
 import { unrestrictedRule } from '../../access/rule.js';
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { perModel } from '../../fhir/model/per-model.js';
+import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
 import { splitReference } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { type Criteria, or } from '../../search/criteria/criteria.js';
@@ -12,7 +11,7 @@ import { createSubject, EMPTY_WORLD, type SearchSubject } from '../../search/eva
 import type { SearchPosition } from '../../search/evaluate/sort.js';
 import { parseParameter } from '../../search/parse/parse-parameter.js';
 import type { SearchPair } from '../../search/parse/search-pairs.js';
-import { CallPace } from '../../store/call-pace.js';
+import { CallPace } from '../../store/guards.js';
 import type { ProjectSession } from '../session/project-session.js';
 
 /** Types of profiles that have a name. */

@@ -2,12 +2,13 @@ import type { Bundle, OperationOutcome, ProjectMembership } from '@medplum/fhirt
 import { isAdministrative } from '../../access/fields/administrative-types.js';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { FhirError } from '../../fhir/error.js';
-import { MAX_COUNT } from '../../fhir/page-links.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { splitReference } from '../../fhir/reference.js';
-import type { Stored } from '../../fhir/stored.js';
-import { SearchPaging, withoutCursor } from '../../interactions/pages/search-paging.js';
-import { randomId } from '../../platform/node-crypto.js';
-import { childrenOf, and, type Criteria, or, refersTo } from '../../search/criteria/criteria.js';
+import type { Stored } from '../../fhir/resource.js';
+import { MAX_COUNT, SearchPaging, withoutCursor } from '../../interactions/pages.js';
+import { randomId } from '../../platform/crypto.js';
+import { and, childrenOf, type Criteria, not, or, refersTo } from '../../search/criteria/criteria.js';
+import { parseParameter } from '../../search/parse/parse-parameter.js';
 import { parseSearch, type SearchInput, withoutEmpty } from '../../search/parse/parse-search.js';
 import { parameterNames, type SearchPair, searchPairs } from '../../search/parse/search-pairs.js';
 import { ShortPage } from '../../store/text-budget.js';
@@ -16,7 +17,6 @@ import { usersByEmail } from '../people/find-people.js';
 import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import { copyStored, openProject, type ProjectSession, readProject } from '../session/project-session.js';
 import { nameCriteria } from './member-names.js';
-import { statusCriteria } from './member-status.js';
 
 /**
  * Finds members of a project: a FHIR search on ProjectMembership, with all its parameters and modifiers, and three more:
@@ -181,4 +181,50 @@ async function lostProfiles(
     return [{ severity: 'warning', code: 'not-found', details: { text }, expression }];
   });
   return issue.length === 0 ? undefined : { resourceType: 'OperationOutcome', issue };
+}
+
+/**
+ * The status of a membership at a moment, exactly one of these:
+ *
+ * | status | membership |
+ * |---|---|
+ * | `inactive` | switched off |
+ * | `expired` | its access has ended, or its invitation was not accepted in time |
+ * | `invited` | its invitation is open |
+ * | `active` | all others |
+ */
+const STATUSES: { readonly [status: string]: (facts: Facts) => Criteria } = {
+  inactive: ({ inactive }) => inactive,
+  expired: ({ inactive, ended, overdue }) => and([not(inactive), or([ended, overdue])]),
+  invited: ({ inactive, ended, overdue, asked }) => and([not(inactive), not(ended), not(overdue), asked]),
+  active: ({ inactive, ended, asked }) => and([not(inactive), not(ended), not(asked)]),
+};
+
+interface Facts {
+  readonly inactive: Criteria;
+  readonly ended: Criteria;
+  /** An invitation that can no longer be accepted. */
+  readonly overdue: Criteria;
+  /** An invitation that was not accepted, overdue or not. */
+  readonly asked: Criteria;
+}
+
+/** @throws FhirError `invalid` - a modifier, or an unknown status */
+function statusCriteria(model: FhirModel, name: string, value: string, now: Date): Criteria {
+  if (name !== 'status') throw new FhirError('invalid', 'Search parameter "status" takes no modifier');
+  const search = (parameter: string, text: string): Criteria =>
+    parseParameter(model, 'ProjectMembership', parameter, [text]);
+  const until = `le${now.toISOString()}`;
+  const facts: Facts = {
+    inactive: search('active', 'false'),
+    ended: search('access-expires', until),
+    overdue: search('invitation-expires', until),
+    asked: search('invitation-expires:missing', 'false'),
+  };
+  return or(
+    value.split(',').map((status) => {
+      if (Object.hasOwn(STATUSES, status)) return STATUSES[status]!(facts);
+      throw new FhirError('invalid', `"status" is one of ${Object.keys(STATUSES).join(', ')}`);
+    }),
+  );
 }

@@ -3,13 +3,14 @@ import type { Clearance } from '../../access/narrowing.js';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { endInvitation } from '../../access/write/membership-records.js';
 import { FhirError } from '../../fhir/error.js';
-import { sameJson } from '../../fhir/json/same-json.js';
+import { sameJson } from '../../fhir/json/copy-json.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { Stored } from '../../fhir/stored.js';
+import { nameToId, notFound } from '../../fhir/reference.js';
+import type { Stored } from '../../fhir/resource.js';
 import {
   assertAccessSize,
-  assertParametersUsed,
   assertNamedExist,
+  assertParametersUsed,
   policyExistenceChecks,
 } from '../body/assert-settings.js';
 import { assertBody, BodyReader } from '../body/body-reader.js';
@@ -29,6 +30,7 @@ import { type ProjectContext, projectOperation } from '../session/project-contex
 import {
   authored,
   copyStored,
+  openProject,
   openProjectOfMember,
   type ProjectSession,
   readMembership,
@@ -137,4 +139,50 @@ async function assertExternalIdFree(
   const holder = externalId == null ? undefined : await membershipByExternalId(session, externalId);
   if (holder === undefined || holder.id === id) return;
   throw new FhirError('conflict', `ProjectMembership/${holder.id} of this project has this externalId already`);
+}
+
+/**
+ * A member of a project, for those who may administer it.
+ *
+ * @throws FhirError `forbidden` - the caller may not administer the members of this project
+ * @throws FhirError `not-found` - the project has no such membership
+ */
+export function readMember(
+  project: string,
+  membership: string,
+  context: ProjectContext,
+): Promise<Stored<ProjectMembership>> {
+  return projectOperation(context, 'read', async (facts, bounded) => {
+    const session = await openProject(project, bounded, 'read');
+    const id = nameToId(membership, 'ProjectMembership');
+    facts.targets = [{ type: 'ProjectMembership', id }];
+    if (id === undefined) throw notFound({ type: 'ProjectMembership', id: 'given' });
+    return copyStored<ProjectMembership>((await readMembership(session, id)).membership, session);
+  });
+}
+
+/**
+ * Removes a member from its project. The profile and the User stay; a new invitation of the person finds both.
+ *
+ * @param membership its id, `ProjectMembership/id` or a Reference
+ * @throws FhirError `forbidden` - the caller is not an administrator, or would remove itself
+ * @throws FhirError `not-found` - no such membership in the caller's project
+ * @throws FhirError `conflict` - it is the last administrator of the project
+ *
+ * @example
+ * await removeMember(membership, { store, caller });
+ */
+export function removeMember(membership: ResourceRef, context: ProjectContext): Promise<void> {
+  return projectOperation(context, 'remove-member', async (facts, bounded) => {
+    const { session, id } = await openProjectOfMember(membership, bounded, 'delete');
+    facts.targets = [{ type: 'ProjectMembership', id }];
+    await commitPlanned(session.guard, () => planRemoval(session, id), session.options);
+  });
+}
+
+async function planRemoval(session: ProjectSession, id: string): Promise<PlannedWrites> {
+  const { membership, versionId } = await readMembership(session, id);
+  const guards = await keepAnAdministrator(session, membership, undefined);
+  const key = { type: 'ProjectMembership', id };
+  return { writes: [...guards, { kind: 'delete', key, expect: { version: versionId } }] };
 }

@@ -2,8 +2,8 @@ import type { ProjectMembership, User, RelatedPerson } from '@medplum/fhirtypes'
 import type { GuardedWrite } from '../../access/contract.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo, referenceOf, splitReference } from '../../fhir/reference.js';
-import type { Stored } from '../../fhir/stored.js';
-import { randomId } from '../../platform/node-crypto.js';
+import type { Stored } from '../../fhir/resource.js';
+import { randomId } from '../../platform/crypto.js';
 import { and, not, refersTo } from '../../search/criteria/criteria.js';
 import type { InviteRequest } from '../body/invite-body.js';
 import {

@@ -6,7 +6,7 @@ import { formerProfiles } from '../../access/write/membership-records.js';
 import { normalizeEmail } from '../../access/write/stamp.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceOf, referenceTo, splitReference } from '../../fhir/reference.js';
-import type { Stored } from '../../fhir/stored.js';
+import type { Stored } from '../../fhir/resource.js';
 import { and, type Criteria, not, or, refersTo } from '../../search/criteria/criteria.js';
 import { fold } from '../../search/index/fold.js';
 import type { InviteRequest } from '../body/invite-body.js';

@@ -1,10 +1,10 @@
 import type { Project } from '@medplum/fhirtypes';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
-import type { Stored } from '../../fhir/stored.js';
+import type { Stored } from '../../fhir/resource.js';
 import { assertMayChange, assertNotOfOperators, openOperator, requireProjectId } from '../session/operator.js';
 import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import { targetOf } from '../session/project-session.js';
-import { isBeingDeleted } from './deletion-mark.js';
+import { isBeingDeleted } from './read-project.js';
 import { beingDeleted, writeProject } from './update-project.js';
 
 /**

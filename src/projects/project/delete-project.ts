@@ -1,17 +1,17 @@
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { revokedUserKey } from '../../access/sign-in/member.js';
 import { FORMER_MEMBERSHIPS } from '../../access/write/membership-records.js';
-import { assertNotAuditLog } from '../../audit/log/audit-project.js';
+import { assertNotAuditLog } from '../../audit/log/chain.js';
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { type Criteria, refersTo } from '../../search/criteria/criteria.js';
-import { requireRemoval } from '../../store/erasure.js';
+import { requireRemoval } from '../../store/store.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { EraseWrite, Write } from '../../store/write.js';
 import { assertMayChange, assertNotOfOperators, openOperator, type OperatorSession } from '../session/operator.js';
 import { readStoredProject, requireProjectId } from '../session/operator.js';
 import { type ProjectContext, projectOperation } from '../session/project-context.js';
-import { isBeingDeleted, markedForDeletion } from './deletion-mark.js';
+import { isBeingDeleted, markedForDeletion } from './read-project.js';
 import { memberTraces } from './member-traces.js';
 import { writeProject } from './update-project.js';
 

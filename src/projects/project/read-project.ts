@@ -1,7 +1,8 @@
 import type { Project } from '@medplum/fhirtypes';
 import type { Caller } from '../../access/caller.js';
-import { notFound } from '../../fhir/not-found.js';
-import type { Stored } from '../../fhir/stored.js';
+import { OWN_EXTENSIONS } from '../../fhir/own-extensions.js';
+import { notFound } from '../../fhir/reference.js';
+import type { Stored } from '../../fhir/resource.js';
 import { guardOf, mayOperate, openOperator, requireProjectId } from '../session/operator.js';
 import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import { copyStored } from '../session/project-session.js';
@@ -27,4 +28,16 @@ export function readProject(project: string, context: ProjectContext): Promise<S
 /** Whether {@link readProject} answers the caller. */
 export function mayReadProjects(caller: Caller): boolean {
   return mayOperate(caller, 'Project.read') || mayOperate(caller, 'Project.search');
+}
+
+const URL = OWN_EXTENSIONS.projectDeletion;
+
+/** True for a Project whose deletion has begun: it can only be finished. */
+export function isBeingDeleted(project: Project): boolean {
+  return project.extension?.some(({ url }) => url === URL) === true;
+}
+
+/** The Project, deactivated and marked. */
+export function markedForDeletion(project: Project): Project {
+  return { ...project, active: false, extension: [...(project.extension ?? []), { url: URL, valueBoolean: true }] };
 }

@@ -1,11 +1,9 @@
 import type { Project } from '@medplum/fhirtypes';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
-import { FhirError } from '../../fhir/error.js';
-import { sameJson } from '../../fhir/json/same-json.js';
+import { FhirError, type OutcomeIssue } from '../../fhir/error.js';
+import { sameJson } from '../../fhir/json/copy-json.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
-import { elementsOf, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import type { Stored } from '../../fhir/stored.js';
+import { type AnyResource, elementsOf, type JsonObject, type Stored } from '../../fhir/resource.js';
 import { validateResource } from '../../fhir/validate-resource.js';
 import { assertBody, BodyReader, own } from '../body/body-reader.js';
 import { commitPlanned } from '../session/commit-planned.js';
@@ -19,7 +17,7 @@ import {
 } from '../session/operator.js';
 import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import { copyStored, copyWritten, targetOf } from '../session/project-session.js';
-import { isBeingDeleted } from './deletion-mark.js';
+import { isBeingDeleted } from './read-project.js';
 
 /** Changes to a Project by element: an absent element stays, null removes it. */
 export type ProjectChanges = {

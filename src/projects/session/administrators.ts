@@ -6,7 +6,7 @@ import { ENDING_CODES } from '../../access/sign-in/session.js';
 import { signIn } from '../../access/sign-in/sign-in.js';
 import { normalizeEmail } from '../../access/write/stamp.js';
 import { FhirError } from '../../fhir/error.js';
-import { sameJson } from '../../fhir/json/same-json.js';
+import { sameJson } from '../../fhir/json/copy-json.js';
 import { referenceTo, splitReference } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { and, type Criteria, not } from '../../search/criteria/criteria.js';

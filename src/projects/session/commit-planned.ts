@@ -3,8 +3,7 @@ import { FhirError } from '../../fhir/error.js';
 import { splitReference } from '../../fhir/reference.js';
 import { and, type Criteria, not } from '../../search/criteria/criteria.js';
 import type { CallOptions } from '../../store/call-options.js';
-import { isConflict } from '../../store/conflicts.js';
-import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
+import { ATTEMPTS, isConflict, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { WriteResult } from '../../store/write.js';
 
 /** Writes planned on data read before. */

@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
-import { quote } from '../../fhir/messages/quote.js';
+import { quote } from '../../fhir/messages.js';
 import { requireParameter, requireResourceType } from '../../search/parse/require-parameter.js';
 
 /** One `_include` or `_revinclude`. See https://hl7.org/fhir/R4/search.html#include. */

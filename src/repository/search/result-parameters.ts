@@ -1,7 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
-import { quote } from '../../fhir/messages/quote.js';
+import { didYouMean, quote } from '../../fhir/messages.js';
 import type { SearchPair } from '../../search/parse/search-pairs.js';
 import { type Include, parseIncludes } from './include.js';
 import type { Subset } from './subset.js';

@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { and, not, or, type AndCriteria, type Criteria, type OrCriteria } from './criteria.js';
-import { getOrCreate, pushTo } from '../../platform/maps.js';
+import { getOrCreate, pushTo } from '../../platform/collections.js';
 
 /** Maximum nesting of criteria; parsers stay far below it. */
 const MAX_DEPTH = 1_000;

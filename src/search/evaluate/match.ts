@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { getOrCreate, pushTo } from '../../platform/maps.js';
+import { getOrCreate, pushTo } from '../../platform/collections.js';
 import type { ChainCriteria, CompositeCriteria, Criteria, HasCriteria, MatchCriteria } from '../criteria/criteria.js';
 import type { ValueTest } from '../criteria/value-test.js';
 import type { IndexValue } from '../index/index-entry.js';

@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
-import { pushTo } from '../../platform/maps.js';
+import { pushTo } from '../../platform/collections.js';
 import type { IndexEntry } from '../index/index-entry.js';
 import { indexEntries } from '../index/index-resource.js';
 import { insideParameter, linkParameter, splitGroup } from '../index/inside.js';

@@ -1,5 +1,5 @@
-import { compareTexts } from '../../platform/compare-texts.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { compareTexts } from '../../platform/texts.js';
+import { getOrCreate } from '../../platform/collections.js';
 import type { SortKey } from '../criteria/criteria.js';
 import { orderKey } from '../index/fold.js';
 import type { IndexValue } from '../index/index-entry.js';

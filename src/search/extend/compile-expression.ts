@@ -1,9 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
-import { quote } from '../../fhir/messages/quote.js';
+import { didYouMean, quote } from '../../fhir/messages.js';
 import type { PathExpression, PathStep } from '../../fhir/model/definition-types.js';
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { perModel } from '../../fhir/model/per-model.js';
+import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
 import { assertFhirPath, compileTypedFhirPath } from '../../fhirpath/compile.js';
 import { parseFhirPath, unquote, type SyntaxNode, unwrap, parametersOf } from '../../fhirpath/syntax-tree.js';
 import { elementsNamed, type Position, reachedFrom } from '../index/element-path.js';

@@ -1,6 +1,5 @@
-import { quote, shorten } from '../../fhir/messages/quote.js';
-import type { ParameterRow } from '../../fhir/model/definition-texts.js';
-import type { SearchParameterType } from '../../fhir/model/definition-types.js';
+import { quote, shorten } from '../../fhir/messages.js';
+import type { ParameterRow, SearchParameterType } from '../../fhir/model/definition-types.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Position } from '../index/element-path.js';
 import { valueIndexer } from '../index/index-values.js';

@@ -1,9 +1,7 @@
 import type { SearchParameter, StructureDefinition } from '@medplum/fhirtypes';
-import { sameJson } from '../../fhir/json/same-json.js';
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
-import { quote } from '../../fhir/messages/quote.js';
-import type { ParameterRow, TerminologyText } from '../../fhir/model/definition-texts.js';
-import type { PathExpression } from '../../fhir/model/definition-types.js';
+import { sameJson } from '../../fhir/json/copy-json.js';
+import { didYouMean, quote } from '../../fhir/messages.js';
+import type { ParameterRow, PathExpression, TerminologyText } from '../../fhir/model/definition-types.js';
 import { FhirModel } from '../../fhir/model/fhir-model.js';
 import { type AnyResource, elementsOf, isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { loadFhirPath } from '../../fhirpath/library.js';

@@ -1,6 +1,5 @@
-import { FhirError } from '../../fhir/error.js';
-import { andMore } from '../../fhir/messages/quote.js';
-import type { OutcomeIssue } from '../../fhir/operation-outcome.js';
+import { FhirError, type OutcomeIssue } from '../../fhir/error.js';
+import { andMore } from '../../fhir/messages.js';
 
 /** Collects the problems of definitions, so that their author sees all of them at once. */
 export class DefinitionProblems {

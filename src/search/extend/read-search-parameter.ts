@@ -1,5 +1,5 @@
 import type { SearchParameterType } from '../../fhir/model/definition-types.js';
-import { orList, quote, shorten } from '../../fhir/messages/quote.js';
+import { orList, quote, shorten } from '../../fhir/messages.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import type { DefinitionProblems } from './problems.js';
 

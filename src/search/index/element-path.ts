@@ -1,7 +1,7 @@
 import type { Container } from '../../fhir/container.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { ElementDefinition, PathExpression, PathStep } from '../../fhir/model/definition-types.js';
-import { referenceStub } from '../../fhir/reference-stub.js';
+import { referenceStub } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 
 /** Optional members of a context that resolve references to resources that the walked one contains. */

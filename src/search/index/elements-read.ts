@@ -4,8 +4,7 @@ import type {
   SearchComponentDefinition,
   SearchParameterDefinition,
 } from '../../fhir/model/definition-types.js';
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { perModel } from '../../fhir/model/per-model.js';
+import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
 import { noteReads } from '../../fhirpath/reach/expression-reach.js';
 import {
   type ElementsRead,
@@ -16,7 +15,7 @@ import {
   Reach,
   rootPlace,
 } from '../../fhirpath/reach/places.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 import { pathsOfNative } from './index-expression.js';
 
 /** Represents the elements that chains read when they enter contained resources. */

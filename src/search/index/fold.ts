@@ -1,4 +1,4 @@
-import { cutsCharacter } from '../../platform/surrogates.js';
+import { cutsCharacter } from '../../platform/texts.js';
 import type { StringValue } from './index-entry.js';
 
 /** Combining characters such as accents, and characters that nobody sees: soft hyphens, zero-width and direction marks. */

@@ -1,7 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { PathExpression, SearchParameterType } from '../../fhir/model/definition-types.js';
-import { referenceStub } from '../../fhir/reference-stub.js';
+import { referenceStub } from '../../fhir/reference.js';
 import { extensionsOf, OWN_EXTENSIONS } from '../../fhir/own-extensions.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { withoutSecretHolders } from '../../fhir/resources-inside.js';

@@ -1,6 +1,5 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { perModel } from '../../fhir/model/per-model.js';
-import { sha256Of } from '../../platform/sha256.js';
+import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
+import { sha256Of } from '../../platform/crypto.js';
 import { isHeldApart } from '../criteria/parameters-of.js';
 
 /** Resource type, code of a search parameter, fingerprint: what the index rows of each parameter are made with. */

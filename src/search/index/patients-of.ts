@@ -1,6 +1,5 @@
 import { Container } from '../../fhir/container.js';
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { perModel } from '../../fhir/model/per-model.js';
+import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
 import { parseReference } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, isResourceId, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { compilePath, type Visitor } from './element-path.js';

@@ -1,6 +1,5 @@
 import type { SearchComponentDefinition, SearchParameterDefinition } from '../../fhir/model/definition-types.js';
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { perModel } from '../../fhir/model/per-model.js';
+import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
 import { type Position, reachedFrom } from './element-path.js';
 
 /** The facts about the elements of a parameter that the parsing of searched values needs. */

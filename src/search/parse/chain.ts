@@ -1,6 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
-import { orList, quote } from '../../fhir/messages/quote.js';
+import { didYouMean, orList, quote } from '../../fhir/messages.js';
 import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { or, type Criteria } from '../criteria/criteria.js';

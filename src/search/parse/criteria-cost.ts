@@ -1,4 +1,4 @@
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 import type { ChainCriteria, Criteria, MatchCriteria, SortKey } from '../criteria/criteria.js';
 import { requiredCodes } from '../criteria/value-test.js';
 import { tooCostly } from './parse-context.js';

@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SearchParameterDefinition, SearchParameterType } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
-import { orList, quote } from '../../fhir/messages/quote.js';
+import { orList, quote } from '../../fhir/messages.js';
 import type { ValueTraits } from '../index/value-traits.js';
 
 /** A supported modifier; `type` represents the name of a resource type. */

@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { quote } from '../../fhir/messages/quote.js';
+import { quote } from '../../fhir/messages.js';
 import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { ALL, NONE, and, not, or, type Criteria } from '../criteria/criteria.js';
@@ -18,9 +18,8 @@ import {
   type ParseContext,
   type SearchOptions,
 } from './parse-context.js';
-import { parseReferenceValue } from './parse-reference-value.js';
+import { parseCompositeValue, parseReferenceValue, parseValue } from './parse-value.js';
 import { hierarchyTest, parseTokenValue, parseTypedIdentifier, valueSetTest } from './parse-token-value.js';
-import { parseCompositeValue, parseValue } from './parse-value.js';
 import { requireParameter } from './require-parameter.js';
 import { foldSearched, stringCriteria, wordCriteria } from './string-criteria.js';
 

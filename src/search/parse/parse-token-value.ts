@@ -4,7 +4,7 @@ import { splitEscaped, unescape } from './escapes.js';
 import { foldToken, typedCode } from '../index/index-token.js';
 import type { ValueTraits } from '../index/value-traits.js';
 import type { ParseContext } from './parse-context.js';
-import { quote } from '../../fhir/messages/quote.js';
+import { quote } from '../../fhir/messages.js';
 
 /** Names that `_filter` predefines. See https://hl7.org/fhir/R4/search_filter.html#ops. */
 const SYSTEM_ALIASES: ReadonlyMap<string, string> = new Map([

@@ -1,8 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import { FhirError } from '../../fhir/error.js';
-import { didYouMean } from '../../fhir/messages/did-you-mean.js';
-import { quote } from '../../fhir/messages/quote.js';
+import { didYouMean, quote } from '../../fhir/messages.js';
 
 /** Parameters of the specification that are not based on elements and are not supported. */
 const UNSUPPORTED: ReadonlySet<string> = new Set(['_text', '_content', '_query', '_list', '_type', '_score']);

@@ -1,4 +1,4 @@
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import type { ValueIndex } from './value-index.js';
 

@@ -1,17 +1,17 @@
-import { byteLength } from '../../platform/byte-length.js';
+import { byteLength } from '../../platform/bytes.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { inTurns, mapInTurns, Pace } from '../../platform/pace.js';
 import { groupEntries, subjectWith } from '../../search/evaluate/search-subject.js';
 import { indexEntries } from '../../search/index/index-resource.js';
-import type { CallOptions } from '../../store/call-options.js';
-import { CallPace } from '../../store/call-pace.js';
-import { expectationFailed, uniqueKeyTaken, matchFound } from '../../store/conflicts.js';
-import { deepFreeze } from '../../store/deep-freeze.js';
+import { type CallOptions } from '../../store/call-options.js';
+import { CallPace } from '../../store/guards.js';
+import { expectationFailed, matchFound, uniqueKeyTaken } from '../../store/with-retries.js';
+import { deepFreeze, nextInstant, withVersion } from '../../store/versioned.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
 import { jsonText, parseJsonText } from '../../store/json-text.js';
-import { assertErasureReason, erasedForGood, erasureOf } from '../../store/erasure.js';
+import { assertErasureReason, erasedForGood, erasureOf } from '../../store/removal.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { Deletion } from '../../store/stored-resource.js';
 import type {
@@ -24,7 +24,6 @@ import type {
   Write,
   WriteResult,
 } from '../../store/write.js';
-import { nextInstant, withVersion } from '../../store/versioned.js';
 import type { HeldVersion, Holding, ProjectData } from './project-data.js';
 import { LocalWorld } from './local-world.js';
 import { findingFirst } from './search.js';

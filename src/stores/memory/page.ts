@@ -1,4 +1,4 @@
-import { sorting } from '../../platform/sorting.js';
+import { sorting } from '../../platform/collections.js';
 import type { SortKey } from '../../search/criteria/criteria.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { compareRanked, rank, type RankedSubject } from '../../search/evaluate/sort.js';

@@ -1,7 +1,6 @@
-import { randomSecret } from '../../platform/random-secret.js';
+import { randomSecret } from '../../platform/crypto.js';
 import type { ChangePage, ChangesWindow, CommittedChange } from '../../store/changes.js';
-import { deepFreeze } from '../../store/deep-freeze.js';
-import { versionBefore } from '../../store/versioned.js';
+import { deepFreeze, versionBefore } from '../../store/versioned.js';
 import type { Change } from '../../store/write.js';
 
 /** The commits to a project in their order, as long as the store keeps them. */

@@ -1,5 +1,4 @@
-import { purgeBoundsOf } from '../../store/erasure.js';
-import type { PurgeRequest, PurgeStep, RemovalStep } from '../../store/removal.js';
+import { purgeBoundsOf, type PurgeRequest, type PurgeStep, type RemovalStep } from '../../store/removal.js';
 import type { Change } from '../../store/write.js';
 import type { Holding, ProjectData } from './project-data.js';
 

@@ -3,8 +3,8 @@ import { R4 } from '../../fhir/r4.js';
 import { decidesAccess } from '../../store/access-epoch.js';
 import { ChangeFeed } from '../../store/change-feed.js';
 import { assertFewResources, assertNotAborted, pageOf, storeClosed } from '../../store/guards.js';
-import type { CallOptions } from '../../store/call-options.js';
-import { CallPace } from '../../store/call-pace.js';
+import { type CallOptions } from '../../store/call-options.js';
+import { CallPace, untilCallEnds } from '../../store/guards.js';
 import { changeRetention, type ChangePage, type ChangesQuery, changesWindowOf } from '../../store/changes.js';
 import type {
   HistoryEntry,
@@ -20,7 +20,6 @@ import type { ResourceStore } from '../../store/store.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
 import { CallTexts } from '../../store/text-budget.js';
 import type { Change, Write, WriteResult } from '../../store/write.js';
-import { untilCallEnds } from '../../store/until-call-ends.js';
 import { Watchers } from '../../store/watchers.js';
 import { commitWrites, deletionOf, storedVersion } from './commit.js';
 import type { MemoryStoreOptions } from './config.js';
@@ -34,7 +33,7 @@ import { searching, searchingReferring } from './search.js';
 import { STEP } from './step.js';
 import { TimeLimit, within } from './time-limit.js';
 import { typeHistory } from './type-history.js';
-import { getOrCreate, pushTo } from '../../platform/maps.js';
+import { getOrCreate, pushTo } from '../../platform/collections.js';
 import { inTurns } from '../../platform/pace.js';
 
 /**

@@ -1,4 +1,4 @@
-import { sorting } from '../../platform/sorting.js';
+import { sorting } from '../../platform/collections.js';
 import { type StringTest, wordParts } from '../../search/criteria/value-test.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { compareIds } from '../../search/evaluate/sort.js';

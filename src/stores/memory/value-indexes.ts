@@ -1,11 +1,11 @@
 import type { StringTest } from '../../search/criteria/value-test.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { CodeIndex } from './code-index.js';
-import { SharedSteps } from '../../platform/shared-steps.js';
+import { SharedSteps } from '../../platform/shared-work.js';
 import { STEP } from './step.js';
 import { TextIndex } from './text-index.js';
 import type { ValueIndex } from './value-index.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 
 /** The indexes of a type. The first search by a parameter makes its index, in steps. */
 export class ValueIndexes {

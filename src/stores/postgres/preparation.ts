@@ -1,4 +1,4 @@
-import { LOOP_TURN } from '../../platform/loop-turn.js';
+import { LOOP_TURN } from '../../platform/pace.js';
 import { runAwaiting } from '../ask.js';
 import type { BackgroundWork } from '../sql/background-work.js';
 import { warnOfOtherDefinitions } from '../sql/opening.js';

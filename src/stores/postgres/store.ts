@@ -4,8 +4,8 @@ import { parametersOf, type TypeParameter } from '../../search/criteria/paramete
 import { ChangeFeed } from '../../store/change-feed.js';
 import { isIndexTakenOver } from '../../store/index-state.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
-import { untilCallEnds } from '../../store/until-call-ends.js';
-import type { CallOptions } from '../../store/call-options.js';
+import { type CallOptions } from '../../store/call-options.js';
+import { untilCallEnds } from '../../store/guards.js';
 import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery, VersionRange } from '../../store/history.js';
 import type { StoreRemoval } from '../../store/removal.js';
 import { SERVER_SCOPE, type ReferenceTarget, type ResourceKey } from '../../store/resource-key.js';

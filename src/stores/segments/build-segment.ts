@@ -1,6 +1,6 @@
-import { compareTexts } from '../../platform/compare-texts.js';
-import { getOrCreate } from '../../platform/maps.js';
-import { randomSecret } from '../../platform/random-secret.js';
+import { compareTexts } from '../../platform/texts.js';
+import { getOrCreate } from '../../platform/collections.js';
+import { randomSecret } from '../../platform/crypto.js';
 import { orderOf } from '../../search/evaluate/sort.js';
 import type { IndexEntry, IndexValue } from '../../search/index/index-entry.js';
 import { type Ask, ask } from '../ask.js';

@@ -12,7 +12,7 @@ import {
 } from '../../search/criteria/criteria.js';
 import type { ValueTest } from '../../search/criteria/value-test.js';
 import { linkParameter } from '../../search/index/inside.js';
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 import { type Ask, ask } from '../ask.js';
 import { foldedRun, type KnownParameters, LAST_UPDATED, parameterOf } from './build-segment.js';
 import { addReferred, addReferring, linksTo } from './links.js';

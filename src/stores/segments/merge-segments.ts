@@ -1,4 +1,4 @@
-import { compareTexts } from '../../platform/compare-texts.js';
+import { compareTexts } from '../../platform/texts.js';
 import type { Ask } from '../ask.js';
 import { type BuiltSegment, isKnown, type KnownParameters, SegmentWriter } from './build-segment.js';
 import type { SegmentPort } from './port.js';

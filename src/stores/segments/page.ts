@@ -1,4 +1,4 @@
-import { getOrCreate } from '../../platform/maps.js';
+import { getOrCreate } from '../../platform/collections.js';
 import type { SortKey } from '../../search/criteria/criteria.js';
 import { isHeldApart } from '../../search/criteria/parameters-of.js';
 import type { PageEdge } from '../../store/guards.js';

@@ -1,5 +1,5 @@
-import { nodeCrypto } from '../../platform/node-crypto.js';
-import { cutsCharacter } from '../../platform/surrogates.js';
+import { nodeCrypto } from '../../platform/crypto.js';
+import { cutsCharacter } from '../../platform/texts.js';
 import { firstPlace } from '../first-place.js';
 import { ByteReader, bytesOf, ByteWriter, readSet, setBytes } from './bytes.js';
 import type { PositionSet } from './position-set.js';

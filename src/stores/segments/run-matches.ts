@@ -1,4 +1,4 @@
-import { compareTexts } from '../../platform/compare-texts.js';
+import { compareTexts } from '../../platform/texts.js';
 import {
   codesOf,
   type DateTest,

@@ -1,4 +1,4 @@
-import { randomSecret } from '../../platform/random-secret.js';
+import { randomSecret } from '../../platform/crypto.js';
 import { type Ask, ask } from '../ask.js';
 import {
   buildSegment,

@@ -1,6 +1,5 @@
 import { parseReference } from '../../fhir/reference.js';
-import { compareTexts } from '../../platform/compare-texts.js';
-import { cutsCharacter } from '../../platform/surrogates.js';
+import { compareTexts, cutsCharacter } from '../../platform/texts.js';
 import type { ValueTest } from '../../search/criteria/value-test.js';
 import type { IndexValue } from '../../search/index/index-entry.js';
 import { splitEscaped } from '../../search/parse/escapes.js';

@@ -1,8 +1,7 @@
-import { expectationFailed } from '../../store/conflicts.js';
+import { expectationFailed } from '../../store/with-retries.js';
 import { parseJsonText } from '../../store/json-text.js';
-import { putResultOf } from '../../store/put-result.js';
+import { type Change, type Expectation, putResultOf, type WriteResult } from '../../store/write.js';
 import type { ResourceKey } from '../../store/resource-key.js';
-import type { Change, Expectation, WriteResult } from '../../store/write.js';
 
 /** The effects of a commit. */
 export interface Committed {

@@ -1,4 +1,4 @@
-import { nodeCrypto } from '../../platform/node-crypto.js';
+import { nodeCrypto } from '../../platform/crypto.js';
 
 // A position is a number and a mark of what is there, as one block of AES under a secret of the database. So it says nothing of
 // how much others write, nobody can make one up, and equal positions are equal texts.

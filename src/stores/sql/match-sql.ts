@@ -5,7 +5,7 @@ import { type IndexedTest, lookupsFor } from './operators.js';
 import type { Lookup } from './lookup.js';
 import { inTime, ofParameter, parameterKey, type RowScope, valuesOf } from './rows.js';
 import { allOf, anyOf, exists, FALSE, type Sql, sql } from './sql.js';
-import { pushTo } from '../../platform/maps.js';
+import { pushTo } from '../../platform/collections.js';
 
 const X = sql`x`;
 

@@ -1,4 +1,4 @@
-import { nodeCrypto } from '../../platform/node-crypto.js';
+import { nodeCrypto } from '../../platform/crypto.js';
 
 /**
  * A number for a state of a database, as text. Caches are keyed by the states that they have seen.

@@ -1,4 +1,4 @@
-import { compareTexts } from '../../platform/compare-texts.js';
+import { compareTexts } from '../../platform/texts.js';
 import type { SqlValue } from './sql.js';
 
 /** The smallest text greater than every text with the prefix, by code point; undefined if no such text exists. */

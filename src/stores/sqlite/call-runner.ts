@@ -1,4 +1,4 @@
-import { LOOP_TURN } from '../../platform/loop-turn.js';
+import { LOOP_TURN } from '../../platform/pace.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { Write } from '../../store/write.js';

@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
-import type { CallOptions } from '../../store/call-options.js';
-import { untilCallEnds } from '../../store/until-call-ends.js';
+import { type CallOptions } from '../../store/call-options.js';
+import { untilCallEnds } from '../../store/guards.js';
 import type { CallRunner } from './call-runner.js';
 import type { Connection } from './connection.js';
 

@@ -1,4 +1,4 @@
-import { LOOP_TURN } from '../../platform/loop-turn.js';
+import { LOOP_TURN } from '../../platform/pace.js';
 import { isIndexTakenOver } from '../../store/index-state.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import { FhirError } from '../../fhir/error.js';

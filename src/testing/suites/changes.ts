@@ -3,7 +3,7 @@ import type { ChangePage, ChangesQuery, CommittedChange } from '../../store/chan
 import type { ResourceStore } from '../../store/store.js';
 import type { Write } from '../../store/write.js';
 import { type ConformanceSuite, keyOf, PROJECT, put, putAll, resourceOf } from '../conformance-case.js';
-import { erase } from './with-removal.js';
+import { erase } from './erasure.js';
 
 /** `changes` and `watch`, for stores that have them. */
 export const changeSuite: ConformanceSuite = {

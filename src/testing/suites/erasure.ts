@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { FhirError } from '../../fhir/error.js';
 import { ALL, type Criteria } from '../../search/criteria/criteria.js';
-import type { Change } from '../../store/write.js';
-import { type ConformanceCase, idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
-import { erase, timeline, withRemoval } from './with-removal.js';
+import type { StoreRemoval } from '../../store/removal.js';
+import type { ResourceStore } from '../../store/store.js';
+import type { Change, EraseWrite } from '../../store/write.js';
+import { type ConformanceCase, idsOf, keyOf, PROJECT, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
 /** Erasing single resources: the cases of the removal suite about writes of kind `erase`. */
 export const erasureCases: readonly ConformanceCase[] = [
@@ -153,3 +154,35 @@ export const erasureCases: readonly ConformanceCase[] = [
     }),
   },
 ];
+
+/** Wraps a case about removal. A store without `removal` is only asked to refuse erasures and to change nothing. */
+export function withRemoval(run: RemovalCase): (store: ResourceStore) => Promise<void> {
+  return async (store) => {
+    if (store.removal !== undefined) {
+      await run(store, store.removal);
+      return;
+    }
+    await putAll(store, resourceOf('Patient', 'a'));
+    await assert.rejects(store.commit([erase('Patient', 'a')]), { name: 'FhirError', code: 'unsupported' });
+    assert.deepEqual(await idsOf(store, queryOf('Patient')), ['a']);
+  };
+}
+
+/** The write that erases a resource of {@link PROJECT}. */
+export function erase(type: string, id: string, reason = 'test-data'): EraseWrite {
+  return { kind: 'erase', key: keyOf(type, id), reason };
+}
+
+/** The history of Patients by id; empty if the store does not list it. */
+export async function timeline(store: ResourceStore): Promise<readonly unknown[]> {
+  const entries = (await store.typeHistory?.({ project: PROJECT, type: 'Patient', limit: 99 })) ?? [];
+  return entries
+    .map((entry) =>
+      entry.kind === 'delete'
+        ? ['delete', entry.id, entry.versionId, entry.erased]
+        : [entry.created ? 'create' : 'update', entry.id, entry.versionId, undefined],
+    )
+    .toSorted(([, one], [, other]) => (String(one) > String(other) ? -1 : 1));
+}
+
+type RemovalCase = (store: ResourceStore, removal: StoreRemoval) => Promise<void>;

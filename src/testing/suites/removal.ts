@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { ALL, type Criteria } from '../../search/criteria/criteria.js';
 import type { StoreRemoval } from '../../store/removal.js';
 import type { Change } from '../../store/write.js';
-import { type ConformanceSuite, idsOf, keyOf, put, PROJECT, putAll, queryOf, resourceOf } from '../conformance-case.js';
-import { erasureCases } from './erasure.js';
-import { erase, timeline, withRemoval } from './with-removal.js';
+import { type ConformanceSuite, idsOf, keyOf, PROJECT, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
+import { erase, erasureCases, timeline, withRemoval } from './erasure.js';
 
 /**
  * Erasing, purging and removing projects. A store without `removal` is only asked to refuse erasures with `unsupported`

@@ -3,7 +3,7 @@ import { copyBundleForHost, copyForHost } from '../../../src/fhir/json/copy-json
 import { DECIMAL_TEXTS } from '../../../src/fhir/json/decimal-texts.js';
 import { parseJson } from '../../../src/fhir/json/parse-json.js';
 import { stringifyJson } from '../../../src/fhir/json/stringify-json.js';
-import { PACE } from '../../../src/platform/loop-turn.js';
+import { PACE } from '../../../src/platform/pace.js';
 import { countTurns } from '../../support/count-turns.js';
 
 const { turnMs } = PACE;

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { copyForHost, copyFromHost } from '../../../src/fhir/json/copy-json.js';
+import { copyForHost, copyFromHost, sameJson, sameJsonText } from '../../../src/fhir/json/copy-json.js';
 import { copyObject, DECIMAL_TEXTS, decimalText, setDecimalText } from '../../../src/fhir/json/decimal-texts.js';
-import { hasOddDecimal, noteDecimals } from '../../../src/fhir/json/note-decimals.js';
-import { parseJson } from '../../../src/fhir/json/parse-json.js';
-import { sameJson, sameJsonText } from '../../../src/fhir/json/same-json.js';
+import { hasOddDecimal, noteDecimals, parseJson } from '../../../src/fhir/json/parse-json.js';
 import { stringifyJson } from '../../../src/fhir/json/stringify-json.js';
 import { R4 } from '../../../src/fhir/r4.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';

@@ -1,9 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import { parseWithDecimals } from '../../../src/fhir/json/note-decimals.js';
-import { parseBundle } from '../../../src/fhir/json/parse-bundle.js';
+import { parseBundle, parseWithDecimals } from '../../../src/fhir/json/parse-json.js';
 import { stringifyJson } from '../../../src/fhir/json/stringify-json.js';
-import { PACE } from '../../../src/platform/loop-turn.js';
-import { Pace } from '../../../src/platform/pace.js';
+import { PACE, Pace } from '../../../src/platform/pace.js';
 import { below, createRandom, oneOf } from '../../../src/testing/random.js';
 import { cases, SEED } from '../../support/chance.js';
 import { countTurns } from '../../support/count-turns.js';

@@ -3,7 +3,7 @@ import { FhirError } from '../../../src/fhir/error.js';
 import { createFhirGraphql } from '../../../src/graphql/create-fhir-graphql.js';
 import { defineField } from '../../../src/graphql/schema/host/define-field.js';
 import type { HostFields } from '../../../src/graphql/schema/host/host-fields.js';
-import type { Tracer } from '../../../src/telemetry/telemetry.js';
+import type { Tracer } from '../../../src/telemetry/observer.js';
 import { withTelemetry } from '../../../src/telemetry/with-telemetry.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { countCalls } from '../counting-store.js';

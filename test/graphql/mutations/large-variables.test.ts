@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { R4 } from '../../../src/fhir/r4.js';
 import { validateResource } from '../../../src/fhir/validate-resource.js';
-import { assertResource } from '../../../src/interactions/assert-resource.js';
+import { assertResource } from '../../../src/interactions/write-request.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { openClinic } from './harness.js';
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'graphql';
-import { FhirError } from '../../../src/fhir/error.js';
-import { inDoubt } from '../../../src/fhir/in-doubt.js';
-import { getOperationType } from '../../../src/graphql/get-operation-type.js';
+import { FhirError, inDoubt } from '../../../src/fhir/error.js';
+import { getOperationType } from '../../../src/graphql/documents/document-from-request.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { caller, failures } from '../harness.js';
 import { storeWith } from '../../support/store-with.js';

@@ -1,5 +1,5 @@
 import { R4 } from '../../../src/fhir/r4.js';
-import { fhirpathFilter } from '../../../src/fhirpath/filter.js';
+import { fhirpathFilter } from '../../../src/fhirpath/compile.js';
 import type { Arguments, JsonObject } from './resolvers.js';
 
 /** The items of an element that its arguments select. */

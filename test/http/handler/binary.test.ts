@@ -1,7 +1,7 @@
 import type { Binary, Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { decodeBase64, encodeBase64 } from '../../../src/platform/base64.js';
+import { decodeBase64, encodeBase64 } from '../../../src/platform/bytes.js';
 import { cases } from '../../support/chance.js';
 import { BASE, idOf, openService, outcomeText, type Answer, type Service } from './open-service.js';
 

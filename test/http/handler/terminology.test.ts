@@ -7,7 +7,7 @@ import { executeFhirGraphql } from '../../../src/graphql/execute-fhir-graphql.js
 import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
 import { withTerminology } from '../../../src/store/with-terminology.js';
 import { MemoryStore } from '../../../src/stores/memory/store.js';
-import type { Tracer } from '../../../src/telemetry/telemetry.js';
+import type { Tracer } from '../../../src/telemetry/observer.js';
 import { withTelemetry } from '../../../src/telemetry/with-telemetry.js';
 import { projectTerminology } from '../../../src/terminology/project-terminology.js';
 import { codeOf } from '../../repository/harness.js';

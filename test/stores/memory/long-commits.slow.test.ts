@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { FhirError } from '../../../src/fhir/error.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
-import { PACE } from '../../../src/platform/loop-turn.js';
-import { nextTurn } from '../../../src/platform/timers.js';
+import { PACE } from '../../../src/platform/pace.js';
+import { nextTurn } from '../../../src/platform/runtime.js';
 import { ALL } from '../../../src/search/criteria/criteria.js';
 import type { ResourceKey } from '../../../src/store/resource-key.js';
 import type { Write } from '../../../src/store/write.js';

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { PACE } from '../../../src/platform/loop-turn.js';
+import { PACE } from '../../../src/platform/pace.js';
 import { ALL, type Criteria, refersTo } from '../../../src/search/criteria/criteria.js';
 import type { SearchQuery } from '../../../src/store/search-query.js';
 import type { Write } from '../../../src/store/write.js';

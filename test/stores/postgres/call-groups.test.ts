@@ -1,6 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { FhirError } from '../../../src/fhir/error.js';
-import { inDoubt } from '../../../src/fhir/in-doubt.js';
+import { FhirError, inDoubt } from '../../../src/fhir/error.js';
 import { CallGroups } from '../../../src/stores/postgres/database/call-groups.js';
 
 type Outcome = PromiseWithResolvers<readonly string[]>;

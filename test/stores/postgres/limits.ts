@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { expect, expectTypeOf, test } from 'vitest';
-import { PACE } from '../../../src/platform/loop-turn.js';
+import { PACE } from '../../../src/platform/pace.js';
 import { Connections } from '../../../src/stores/postgres/database/connections.js';
 import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
 import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';

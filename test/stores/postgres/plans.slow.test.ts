@@ -7,7 +7,7 @@ import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { below, createRandom } from '../../../src/testing/random.js';
-import { skewedResources } from '../../../src/testing/skewed-resources.js';
+import { skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { bareDatabase, noting } from './pool.js';
 import { explaining, nodesOf } from './explaining.js';
 import type { PlanNode } from '../plan-node.js';

@@ -10,7 +10,7 @@ import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { Sql, sql } from '../../../src/stores/sql/sql.js';
 import { PROJECT, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { createRandom } from '../../../src/testing/random.js';
-import { skewedResources } from '../../../src/testing/skewed-resources.js';
+import { skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { bareDatabase } from './pool.js';
 import { IS_WHOLE } from '../../support/chance.js';
 import type { PlanNode } from '../plan-node.js';

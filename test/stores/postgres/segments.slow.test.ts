@@ -11,7 +11,7 @@ import { RandomQueries } from '../../../src/testing/random-queries.js';
 import { randomResources } from '../../../src/testing/random-resources.js';
 import { below, createRandom, oneOf } from '../../../src/testing/random.js';
 import { ReferenceSearch } from '../../../src/testing/reference-search.js';
-import { skewedResources } from '../../../src/testing/skewed-resources.js';
+import { skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { cases, IS_WHOLE, SEED } from '../../support/chance.js';
 import { until } from '../../support/until.js';
 import { correlatedObservations } from '../correlated-observations.js';

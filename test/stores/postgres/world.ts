@@ -2,7 +2,7 @@ import type { AnyResource } from '../../../src/fhir/resource.js';
 import type { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { keyOf } from '../../../src/testing/conformance-case.js';
 import { below, oneOf } from '../../../src/testing/random.js';
-import { skewedResources } from '../../../src/testing/skewed-resources.js';
+import { skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { write } from '../queries.js';
 
 /** The contents of a project, and random changes of them. */

@@ -7,8 +7,7 @@ import { PROJECT, queryOf, resourceOf } from '../../../src/testing/conformance-c
 import { compositeResources } from '../../../src/testing/composite-resources.js';
 import { below, oneOf } from '../../../src/testing/random.js';
 import { randomResources } from '../../../src/testing/random-resources.js';
-import { skewedResources } from '../../../src/testing/skewed-resources.js';
-import { assertSearches } from '../../../src/testing/suites/random-searches.js';
+import { assertSearches, skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { by, match } from '../queries.js';
 import { answerEverywhere, askEverywhere } from './ask-everywhere.js';
 

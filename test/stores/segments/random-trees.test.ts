@@ -10,7 +10,7 @@ import { SegmentUpkeep } from '../../../src/stores/segments/upkeep.js';
 import { RandomQueries } from '../../../src/testing/random-queries.js';
 import { randomResources } from '../../../src/testing/random-resources.js';
 import { below, createRandom, oneOf } from '../../../src/testing/random.js';
-import { skewedResources } from '../../../src/testing/skewed-resources.js';
+import { skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { cases, IS_WHOLE, SEED } from '../../support/chance.js';
 import { fingerprintsOf, MemoryPort } from './memory-port.js';
 

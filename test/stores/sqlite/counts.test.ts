@@ -6,7 +6,7 @@ import type { SearchQuery } from '../../../src/store/search-query.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { PROJECT, put } from '../../../src/testing/conformance-case.js';
 import { below, createRandom, oneOf } from '../../../src/testing/random.js';
-import { skewedResources } from '../../../src/testing/skewed-resources.js';
+import { skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { SEED } from '../../support/chance.js';
 
 function counted(criteria: Criteria): SearchQuery {

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { copyFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
-import { PACE } from '../../../src/platform/loop-turn.js';
+import { PACE } from '../../../src/platform/pace.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';

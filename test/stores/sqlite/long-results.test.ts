@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { PACE } from '../../../src/platform/loop-turn.js';
+import { PACE } from '../../../src/platform/pace.js';
 import { committedOf } from '../../../src/stores/sqlite/threads/text-writes.js';
 import type { SentWrite } from '../../../src/stores/sqlite/threads/protocol.js';
 import { countTurns } from '../../support/count-turns.js';

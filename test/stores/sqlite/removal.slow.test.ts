@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test, vi } from 'vitest';
-import { PACE } from '../../../src/platform/loop-turn.js';
+import { PACE } from '../../../src/platform/pace.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import { type Criteria, ALL } from '../../../src/search/criteria/criteria.js';
 import type { ResourceStore } from '../../../src/store/store.js';

@@ -1,5 +1,5 @@
 import { FhirError } from '../../../fhir/error.js';
-import { plainValue } from '../../../fhir/json/written-decimal.js';
+import { plainValue } from '../../../fhir/json/decimal-texts.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { isJsonObject } from '../../../fhir/resource.js';
 import { evaluateJson, type Argument, type Variables } from '../../plan/arguments.js';

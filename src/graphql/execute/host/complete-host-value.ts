@@ -1,15 +1,16 @@
 import { Container } from '../../../fhir/container.js';
-import { isJsonObject, type JsonObject } from '../../../fhir/resource.js';
+import { parseReference } from '../../../fhir/reference.js';
+import { isJsonObject, isResourceId, type JsonObject } from '../../../fhir/resource.js';
 import { inOneGo } from '../../../platform/pace.js';
+import type { ReferenceTarget } from '../../../store/resource-key.js';
 import { LimitError } from '../../limits.js';
 import { responseKey } from '../../plan/collect-fields.js';
 import type { HostEdge, HostPropertyField, HostWriteField, Selection } from '../../plan/plan.js';
 import { fieldName } from '../../schema/host/host-schema.js';
 import { isList, type TypeReference } from '../../schema/host/type-reference.js';
-import type { Output, Run } from '../run.js';
 import { shapeItems } from '../item-list.js';
-import { hostError, hostFault, completeHostLeaf } from './host-leaf.js';
-import { resourceLink } from './resource-link.js';
+import type { Output, Run } from '../run.js';
+import { completeHostLeaf, hostError, hostFault } from './host-leaf.js';
 
 /**
  * A placeholder container for values outside of any resource, so that references inside them find no contained
@@ -18,7 +19,7 @@ import { resourceLink } from './resource-link.js';
 export const NO_CONTAINER = Container.of(Object.freeze({ resourceType: '' }));
 
 /** Copies the selected fields of an object. */
-export type ProjectSelection = (selection: Selection, source: JsonObject, container: Container, run: Run) => Output;
+type ProjectSelection = (selection: Selection, source: JsonObject, container: Container, run: Run) => Output;
 
 /**
  * Writes a value of the host into the response according to its type, leaving holes for resources. A value that does
@@ -151,4 +152,23 @@ function kindOf(value: unknown): string {
   if (value instanceof Promise) return 'a promise';
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/**
+ * The resource that a value of a resolver names: `Observation/1`, a Reference, or a resource. Of a resource only type
+ * and id count: it is read again as the caller sees it.
+ *
+ * @returns undefined for anything else
+ */
+function resourceLink(value: unknown, { options }: Run): ReferenceTarget | undefined {
+  if (isJsonObject(value) && value['resourceType'] !== undefined) {
+    const { resourceType: type, id } = value;
+    return typeof type === 'string' && options.store.model.isResourceType(type) && isResourceId(id)
+      ? { type, id }
+      : undefined;
+  }
+  const text = isJsonObject(value) ? value['reference'] : value;
+  const parsed = typeof text === 'string' ? parseReference(text, options.baseUrl) : undefined;
+  if (parsed?.kind !== 'local' || !options.store.model.isResourceType(parsed.type)) return undefined;
+  return { type: parsed.type, id: parsed.id };
 }

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../../fhir/resource.js';
 import type { WriteOutcome, WriteRequest } from '../../../interactions/write-request.js';
-import { randomId } from '../../../platform/node-crypto.js';
+import { randomId } from '../../../platform/crypto.js';
 import type { HostWriteField } from '../../plan/plan.js';
 import type { HostWrite, HostWriteContext, HostWriteOutcome } from '../../schema/host/host-fields.js';
 import { fieldName } from '../../schema/host/host-schema.js';

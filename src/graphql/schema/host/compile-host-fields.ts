@@ -1,6 +1,5 @@
-import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import { perModel } from '../../../fhir/model/per-model.js';
-import { didYouMean } from '../../../fhir/messages/did-you-mean.js';
+import { type FhirModel, perModel } from '../../../fhir/model/fhir-model.js';
+import { didYouMean } from '../../../fhir/messages.js';
 import { fieldsOf, MUTATION, QUERY, RESOURCE } from '../fields.js';
 import { enumNamed } from '../enums.js';
 import { inputFieldsOf, inputNamedByMedplum, JSON_VALUE, RESOURCE_INPUT } from '../input-fields.js';
@@ -10,7 +9,7 @@ import { assertName, readField } from './read-field.js';
 import { invalid, readTypes, type OwnTypes } from './read-types.js';
 import { ServiceModel } from './service-model.js';
 import { isList, namedTypeOf } from './type-reference.js';
-import { getOrCreate, pushTo } from '../../../platform/maps.js';
+import { getOrCreate, pushTo } from '../../../platform/collections.js';
 
 /** The additions of a host to the schema. */
 export interface HostAdditions {

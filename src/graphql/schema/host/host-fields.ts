@@ -1,5 +1,5 @@
 import type { Resource } from '@medplum/fhirtypes';
-import type { JsonPatchOperation } from '../../../fhir/json-patch/json-patch.js';
+import type { JsonPatchOperation } from '../../../fhir/json-patch.js';
 import type { Caller } from '../../../access/caller.js';
 import type { AnyResource } from '../../../fhir/resource.js';
 import type { ArgumentTexts, ArgumentValues, TypeOfText } from './text-types.js';

@@ -32,7 +32,7 @@ export type HostTypeDefinition =
 /** The kind of type that a field is declared on: a root, a FHIR resource or element, an object type of the host. */
 export type ParentKind = 'query' | 'mutation' | 'resource' | 'element' | 'own';
 
-export interface HostEnumValue {
+interface HostEnumValue {
   readonly name: string;
   readonly description: string | undefined;
   readonly deprecationReason: string | undefined;

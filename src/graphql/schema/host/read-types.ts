@@ -1,5 +1,5 @@
 import { FhirError } from '../../../fhir/error.js';
-import { quote } from '../../../fhir/messages/quote.js';
+import { quote } from '../../../fhir/messages.js';
 import {
   GraphQLError,
   Kind,

@@ -1,5 +1,5 @@
 import { FhirError } from '../../../fhir/error.js';
-import { orList, quote } from '../../../fhir/messages/quote.js';
+import { orList, quote } from '../../../fhir/messages.js';
 import type { SearchParameterDefinition, SearchParameterType } from '../../../fhir/model/definition-types.js';
 import { not, type Criteria, or } from '../../criteria/criteria.js';
 import type { UriTest, ValueTest, TokenTest } from '../../criteria/value-test.js';
@@ -7,9 +7,14 @@ import { type ValueTraits, valueTraits } from '../../index/value-traits.js';
 import { unescape } from '../escapes.js';
 import { MAX_VALUE_LENGTH, tooCostly, type ParseContext } from '../parse-context.js';
 import { missingCriteria, parseBoolean } from '../parse-parameter.js';
-import { parseReferenceValue } from '../parse-reference-value.js';
+import {
+  parseCompositeValue,
+  parseDateValue,
+  parseNumberValue,
+  parseQuantityValue,
+  parseReferenceValue,
+} from '../parse-value.js';
 import { hierarchyTest, parseTokenValue, valueSetTest } from '../parse-token-value.js';
-import { parseCompositeValue, parseDateValue, parseNumberValue, parseQuantityValue } from '../parse-value.js';
 import { stringCriteria } from '../string-criteria.js';
 
 /** The operators of `_filter`. See https://hl7.org/fhir/R4/search_filter.html#ops. */

@@ -1,6 +1,6 @@
 import { FhirError } from '../../../fhir/error.js';
 import { MAX_CHAIN, tooCostly } from '../parse-context.js';
-import { quote } from '../../../fhir/messages/quote.js';
+import { quote } from '../../../fhir/messages.js';
 
 /** Maximum length of a `_filter`, in UTF-16 code units. */
 const MAX_FILTER_LENGTH = 100_000;

@@ -1,5 +1,5 @@
 import { FhirError } from '../../../fhir/error.js';
-import { quote, orList } from '../../../fhir/messages/quote.js';
+import { orList, quote } from '../../../fhir/messages.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { ALL, and, not, or, type Criteria } from '../../criteria/criteria.js';
 import type { ValueTest } from '../../criteria/value-test.js';

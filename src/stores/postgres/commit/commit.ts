@@ -4,10 +4,10 @@ import { Pace } from '../../../platform/pace.js';
 import { parametersOf } from '../../../search/criteria/parameters-of.js';
 import type { IndexEntry } from '../../../search/index/index-entry.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
-import { matchFound } from '../../../store/conflicts.js';
+import { matchFound } from '../../../store/with-retries.js';
 import { decidesAccess } from '../../../store/access-epoch.js';
 import { assertNotAborted, assertPutMatchesKey } from '../../../store/guards.js';
-import { assertErasureReason, erasedForGood } from '../../../store/erasure.js';
+import { assertErasureReason, erasedForGood } from '../../../store/removal.js';
 import type {
   Change,
   DeleteWrite,

@@ -1,7 +1,7 @@
 import { referenceTo } from '../../../fhir/reference.js';
 import type { AnyResource } from '../../../fhir/resource.js';
 import type { IndexEntry } from '../../../search/index/index-entry.js';
-import { uniqueKeyTaken } from '../../../store/conflicts.js';
+import { uniqueKeyTaken } from '../../../store/with-retries.js';
 import { jsonLines } from '../../../store/json-text.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import { nextInstant, withVersion } from '../../../store/versioned.js';

@@ -1,4 +1,4 @@
-import { inDoubt } from '../../../fhir/in-doubt.js';
+import { inDoubt } from '../../../fhir/error.js';
 import { referenceTo } from '../../../fhir/reference.js';
 import { decidesAccess } from '../../../store/access-epoch.js';
 import type { DeleteWrite, PutWrite, Write, WriteResult } from '../../../store/write.js';

@@ -1,5 +1,4 @@
-import type { FhirError } from '../../../fhir/error.js';
-import { isInDoubt } from '../../../fhir/in-doubt.js';
+import { type FhirError, isInDoubt } from '../../../fhir/error.js';
 import { callAborted } from '../../../store/guards.js';
 
 /** Calls of one kind, and how several of them run as one. */

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { FhirError } from '../../../fhir/error.js';
-import { inDoubt } from '../../../fhir/in-doubt.js';
+import { FhirError, inDoubt } from '../../../fhir/error.js';
 import { assertNotAborted, callAborted } from '../../../store/guards.js';
 import { type Sql, sql } from '../../sql/sql.js';
 import { type Cancel, isCancellable } from './cancel.js';

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../../platform/timers.js';
+import { nextTurn } from '../../../platform/runtime.js';
 import type { PostgresClient, PostgresScriptStatement } from './driver.js';
 
 /** Runs statements without values, of which some may be `COPY … FROM STDIN`. */

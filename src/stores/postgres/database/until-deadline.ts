@@ -1,6 +1,5 @@
-import { FhirError } from '../../../fhir/error.js';
-import { inDoubt, isInDoubt } from '../../../fhir/in-doubt.js';
-import { MAX_DELAY_MS } from '../../../platform/timers.js';
+import { FhirError, inDoubt, isInDoubt } from '../../../fhir/error.js';
+import { MAX_DELAY_MS } from '../../../platform/runtime.js';
 import { callTimedOut } from '../../../store/guards.js';
 import type { CallOptions } from '../../../store/call-options.js';
 

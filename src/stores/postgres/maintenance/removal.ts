@@ -1,5 +1,4 @@
-import { purgeBoundsOf } from '../../../store/erasure.js';
-import type { PurgeRequest, PurgeStep, RemovalStep } from '../../../store/removal.js';
+import { purgeBoundsOf, type PurgeRequest, type PurgeStep, type RemovalStep } from '../../../store/removal.js';
 import type { Change } from '../../../store/write.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { Sql, sql } from '../../sql/sql.js';

@@ -1,4 +1,4 @@
-import { byteLength } from '../../../platform/byte-length.js';
+import { byteLength } from '../../../platform/bytes.js';
 import type { CallTexts } from '../../../store/text-budget.js';
 import { type Sql, sql } from '../../sql/sql.js';
 

@@ -1,5 +1,4 @@
-import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import { perModel } from '../../../fhir/model/per-model.js';
+import { type FhirModel, perModel } from '../../../fhir/model/fhir-model.js';
 import type { SqlDialect } from '../../sql/dialect.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { anyOf, FALSE, type Sql, sql, TRUE } from '../../sql/sql.js';

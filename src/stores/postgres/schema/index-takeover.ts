@@ -1,5 +1,5 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import { LOOP_TURN } from '../../../platform/loop-turn.js';
+import { LOOP_TURN } from '../../../platform/pace.js';
 import { runAwaiting } from '../../ask.js';
 import { type CodesByType, FIRST_TYPES } from '../../sql/index-changes.js';
 import { isMadeWith } from '../../sql/index-state.js';

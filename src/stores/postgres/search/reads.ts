@@ -1,6 +1,6 @@
 import { Pace } from '../../../platform/pace.js';
 import { pageOf } from '../../../store/guards.js';
-import { erasureOf } from '../../../store/erasure.js';
+import { erasureOf } from '../../../store/removal.js';
 import type { HistoryEntry, HistoryPage, VersionRange } from '../../../store/history.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { Deletion, ReadResult } from '../../../store/stored-resource.js';

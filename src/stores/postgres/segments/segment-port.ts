@@ -1,4 +1,4 @@
-import { LOOP_TURN } from '../../../platform/loop-turn.js';
+import { LOOP_TURN } from '../../../platform/pace.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { Criteria } from '../../../search/criteria/criteria.js';
 import { indexEntries } from '../../../search/index/index-resource.js';

@@ -1,13 +1,13 @@
 import { CHARACTERS_PER_VALUE } from '../../../fhir/json/json-values.js';
 import { parametersOf } from '../../../search/criteria/parameters-of.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import { getOrCreate } from '../../../platform/maps.js';
+import { getOrCreate } from '../../../platform/collections.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { type MarkedEntries, markEntries } from '../../sql/extremes.js';
-import { uniqueKeyTaken, matchFound } from '../../../store/conflicts.js';
+import { matchFound, uniqueKeyTaken } from '../../../store/with-retries.js';
 import { decidesAccess } from '../../../store/access-epoch.js';
 import { assertPutMatchesKey, callTimedOut } from '../../../store/guards.js';
-import { assertErasureReason, erasedForGood } from '../../../store/erasure.js';
+import { assertErasureReason, erasedForGood } from '../../../store/removal.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { Change, DeleteWrite, EraseWrite, NoMatchAssertion, Write, WriteResult } from '../../../store/write.js';
 import { assertExpected, changeOf, type Committed, putResult } from '../../sql/commit-results.js';

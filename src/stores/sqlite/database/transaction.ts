@@ -1,5 +1,4 @@
-import { FhirError } from '../../../fhir/error.js';
-import { inDoubt } from '../../../fhir/in-doubt.js';
+import { FhirError, inDoubt } from '../../../fhir/error.js';
 import type { SqliteDatabase } from './driver.js';
 import { storeError } from './errors.js';
 import { guardOf } from './guard.js';

@@ -1,5 +1,4 @@
-import { purgeBoundsOf } from '../../../store/erasure.js';
-import type { PurgeRequest, PurgeStep, RemovalStep } from '../../../store/removal.js';
+import { purgeBoundsOf, type PurgeRequest, type PurgeStep, type RemovalStep } from '../../../store/removal.js';
 import type { Change } from '../../../store/write.js';
 import { INDEX_TABLES } from '../../sql/index-tables.js';
 import { changeAccessEpoch } from '../rows/access-epoch.js';

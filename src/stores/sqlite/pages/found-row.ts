@@ -1,5 +1,5 @@
 import type { SqlValue } from '../../sql/sql.js';
-import { compareTexts } from '../../../platform/compare-texts.js';
+import { compareTexts } from '../../../platform/texts.js';
 import { compareValues } from '../../sql/texts.js';
 
 /** A match on its way to a page. */

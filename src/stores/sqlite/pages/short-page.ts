@@ -1,7 +1,7 @@
 import { pageStatement } from '../../sql/page.js';
 import { inTime, isCurrent } from '../../sql/rows.js';
 import { allOf, type Sql, sql } from '../../sql/sql.js';
-import { compareTexts } from '../../../platform/compare-texts.js';
+import { compareTexts } from '../../../platform/texts.js';
 import type { Statements } from '../database/statements.js';
 import type { PreparedSearch } from './prepared-search.js';
 

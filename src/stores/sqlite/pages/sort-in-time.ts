@@ -1,4 +1,4 @@
-import { sorting } from '../../../platform/sorting.js';
+import { sorting } from '../../../platform/collections.js';
 import type { Guard } from '../database/guard.js';
 
 /**

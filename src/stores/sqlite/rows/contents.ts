@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { deepFreeze } from '../../../store/deep-freeze.js';
+import { deepFreeze } from '../../../store/versioned.js';
 import type { StoredResource } from '../../../store/stored-resource.js';
 import type { CallTexts } from '../../../store/text-budget.js';
 import type { Guard } from '../database/guard.js';

@@ -1,4 +1,4 @@
-import { erasureOf } from '../../../store/erasure.js';
+import { erasureOf } from '../../../store/removal.js';
 import { pageOf } from '../../../store/guards.js';
 import type { HistoryEntry, VersionRange } from '../../../store/history.js';
 import type { ResourceKey } from '../../../store/resource-key.js';

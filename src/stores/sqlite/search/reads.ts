@@ -1,6 +1,6 @@
 import { FhirError } from '../../../fhir/error.js';
 import type { AnyResource } from '../../../fhir/resource.js';
-import { erasureOf } from '../../../store/erasure.js';
+import { erasureOf } from '../../../store/removal.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import { CallTexts } from '../../../store/text-budget.js';
 import type { Deletion, ReadResult, StoredResource } from '../../../store/stored-resource.js';

@@ -1,4 +1,4 @@
-import { erasureOf } from '../../../store/erasure.js';
+import { erasureOf } from '../../../store/removal.js';
 import { timeWindowOf } from '../../../store/guards.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../../store/history.js';
 import type { Contents } from '../rows/contents.js';

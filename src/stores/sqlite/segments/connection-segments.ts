@@ -10,7 +10,7 @@ import { DamagedSegment, SegmentCache } from '../../segments/segment-rows.js';
 import { SegmentIndex, type SegmentPage, type SegmentQuery, typesOf } from '../../segments/segment-search.js';
 import { type PreparedErasure, type Progress, SegmentUpkeep } from '../../segments/upkeep.js';
 import { type DueType, NO_WORK, type SegmentNeeds } from '../../sql/segment-refresh.js';
-import { LOOP_TURN } from '../../../platform/loop-turn.js';
+import { LOOP_TURN } from '../../../platform/pace.js';
 import { type Guard, TooLong } from '../database/guard.js';
 import { inTransaction } from '../database/transaction.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';

@@ -1,4 +1,4 @@
-import { inDoubt } from '../../../fhir/in-doubt.js';
+import { inDoubt } from '../../../fhir/error.js';
 import { storeClosed } from '../../../store/guards.js';
 import type { CallOptions } from '../../../store/call-options.js';
 import type { ThreadCall, ThreadData } from './protocol.js';

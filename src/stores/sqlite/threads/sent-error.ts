@@ -1,5 +1,4 @@
-import { type ErrorCode, FhirError } from '../../../fhir/error.js';
-import type { OutcomeIssue } from '../../../fhir/operation-outcome.js';
+import { type ErrorCode, FhirError, type OutcomeIssue } from '../../../fhir/error.js';
 import type { SentError } from './protocol.js';
 
 /** Converts an error for the way out of a thread. Its cause is included as text, for the host's log. */

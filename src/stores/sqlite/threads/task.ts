@@ -1,5 +1,5 @@
 import type { FhirError } from '../../../fhir/error.js';
-import { MAX_DELAY_MS } from '../../../platform/timers.js';
+import { MAX_DELAY_MS } from '../../../platform/runtime.js';
 import { callAborted, callTimedOut } from '../../../store/guards.js';
 import type { CallOptions } from '../../../store/call-options.js';
 import type { ThreadCall, WritePart } from './protocol.js';

@@ -1,6 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import { FhirError } from '../../../fhir/error.js';
-import { inDoubt } from '../../../fhir/in-doubt.js';
+import { FhirError, inDoubt } from '../../../fhir/error.js';
 import { CallState } from './call-state.js';
 import { sizeOf } from './made-ahead.js';
 import type { Answer, Request, ThreadData } from './protocol.js';
