@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { FhirError } from '../../fhir/error.js';
 import { LongPace } from '../../platform/pace.js';
 import { type Ask, runAwaiting } from '../ask.js';
-import type { SegmentPort } from '../segments/port.js';
+import { FORMAT, type SegmentPort } from '../segments/port.js';
 import { type Progress, SEGMENT_TUNING, type SegmentUpkeep } from '../segments/upkeep.js';
 import type { StepResult } from '../sql/background-work.js';
 import type { DueType, RefreshPort } from '../sql/segment-refresh.js';
@@ -58,7 +58,7 @@ export class PostgresRefreshPort implements RefreshPort {
     if (!this.#status.known.isOurs) return 'done';
     const of = sql`project = ${projectKey(project)} AND type = ${type}`;
     const [row] = await this.#connections.run(
-      sql`SELECT l.id, l.complete, l.busy > now(),
+      sql`SELECT l.id, l.complete AND position(${`"format":${FORMAT},`} in left(l.list, 200)) > 0, l.busy > now(),
         (SELECT count(*) FROM (SELECT 1 FROM fhirgraph_segment_written WHERE ${of} LIMIT ${mostWritten}) w),
         (SELECT count(*) FROM (SELECT 1 FROM resource WHERE ${of} AND content IS NOT NULL LIMIT ${least}) r)
       FROM (SELECT 1) one LEFT JOIN fhirgraph_segment_list l ON ${of}`,

@@ -113,7 +113,7 @@ export class Evaluation {
     return getOrCreate(ofSegment, criteria, () => {
       switch (criteria.kind) {
         case 'and': {
-          const matches = new Matches(segment.live.copy(), segment.emptySet());
+          const matches = new Matches(segment.live.copy());
           for (const one of forAll(criteria.of, (one) => this.#matches(type, one, segment))) matches.intersect(one);
           return matches;
         }
@@ -156,7 +156,7 @@ export class Evaluation {
       case 'missing':
       case 'composite':
       case 'chain':
-        if (!this.#knows(type, criteria.parameter, segment)) into.unsure.unite(segment.live);
+        if (!this.#knows(type, criteria.parameter, segment)) into.addUnsure(segment.live);
         else if (criteria.kind === 'match') this.#addMatch(criteria, segment, into);
         else if (criteria.kind === 'missing') addMissing(criteria, segment, into);
         else if (criteria.kind === 'composite') this.#addComposite(criteria, segment, into);
@@ -179,7 +179,7 @@ export class Evaluation {
   #addComposite({ parameter, tests }: CompositeCriteria, segment: Segment, into: Matches): void {
     const run = segment.run(parameter);
     if (run === undefined || tests.length === 0) return;
-    if (tests.length !== 2) return void into.unsure.unite(run.directory.present);
+    if (tests.length !== 2) return void into.addUnsure(run.directory.present);
     const [one, other] = tests as readonly [ValueTest, ValueTest];
     const [first, test] = isInterval(one.kind) ? [other, one] : [one, other];
     addRunMatches(run, { first, test, base: this.#base }, into);
@@ -188,13 +188,13 @@ export class Evaluation {
   /** Resources inside the referring one are tested per resource: few have any. */
   #addChain({ parameter, type, of, reach }: ChainCriteria, segment: Segment, into: Matches): void {
     const inside = reach === 'outside' ? undefined : segment.run(linkParameter(parameter, type));
-    if (inside !== undefined) into.unsure.unite(inside.directory.present);
+    if (inside !== undefined) into.addUnsure(inside.directory.present);
     const run = reach === 'inside' ? undefined : segment.run(parameter);
     if (run === undefined) return;
-    into.unsure.unite(run.directory.partial);
+    into.addUnsure(run.directory.partial);
     if (run.kind !== 'reference') return;
     const targets = this.#segments.get(type);
-    if (targets === undefined) return void into.unsure.unite(run.directory.present);
+    if (targets === undefined) return void into.addUnsure(run.directory.present);
     const matching = this.#inner.get(type)!.get(of)!;
     forAll([...targets.entries()], ([index, target]) => {
       if (matching[index]!.possible.isEmpty) return;
@@ -204,13 +204,13 @@ export class Evaluation {
 
   #addHas(type: string, { parameter, type: from, of }: HasCriteria, segment: Segment, into: Matches): void {
     const sources = this.#segments.get(from);
-    if (sources === undefined) return void into.unsure.unite(segment.live);
+    if (sources === undefined) return void into.addUnsure(segment.live);
     const matching = this.#inner.get(from)!.get(of)!;
     forAll([...sources.entries()], ([index, source]) => {
       if (matching[index]!.possible.isEmpty) return;
       const run = source.run(parameter);
       if (!this.#knows(from, parameter, source) || run?.directory.partial.isEmpty === false) {
-        into.unsure.unite(segment.live);
+        into.addUnsure(segment.live);
       } else if (run?.kind === 'reference') {
         addReferred(run, linksTo(run, type, segment, this.#base, this.#rows.cache), matching[index]!, into);
       }

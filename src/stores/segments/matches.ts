@@ -6,46 +6,60 @@ import type { Segment } from './segment.js';
  * resource does not match. A resource in both is sure.
  */
 export class Matches {
-  constructor(
-    readonly sure: PositionSet,
-    readonly unsure: PositionSet,
-  ) {}
+  readonly sure: PositionSet;
+  /** PERF: undefined while there are none, which is usual. */
+  #unsure: PositionSet | undefined;
+
+  constructor(sure: PositionSet, unsure?: PositionSet) {
+    this.sure = sure;
+    this.#unsure = unsure;
+  }
 
   static none(segment: Segment): Matches {
-    return new Matches(segment.emptySet(), segment.emptySet());
+    return new Matches(segment.emptySet());
+  }
+
+  get unsure(): PositionSet {
+    return (this.#unsure ??= this.sure.emptyCopy());
   }
 
   /** Whether every match is sure. */
   get isExact(): boolean {
-    const { sure, unsure } = this;
-    return unsure.words.every((word, index) => (word & ~sure.words[index]!) === 0);
+    return this.#unsure?.isWithin(this.sure) ?? true;
   }
 
   /** The resources that match or may match. */
   get possible(): PositionSet {
-    return this.sure.copy().unite(this.unsure);
+    const possible = this.sure.copy();
+    return this.#unsure === undefined ? possible : possible.unite(this.#unsure);
   }
 
-  unite({ sure, unsure }: Matches): void {
-    this.sure.unite(sure);
-    this.unsure.unite(unsure);
+  unite(other: Matches): void {
+    this.sure.unite(other.sure);
+    if (other.#unsure !== undefined) this.unsure.unite(other.#unsure);
+  }
+
+  /** Adds resources of which it is not known whether they match. */
+  addUnsure(some: PositionSet): void {
+    if (!some.isEmpty) this.unsure.unite(some);
   }
 
   intersect(other: Matches): void {
-    const possible = this.possible.intersect(other.possible);
+    const isExact = this.#unsure === undefined && other.#unsure === undefined;
+    if (!isExact) this.#unsure = this.possible.intersect(other.possible);
     this.sure.intersect(other.sure);
-    this.unsure.words.set(possible.words);
   }
 
   /** The matches of the negation. @param live the resources of the segment */
   negated(live: PositionSet): Matches {
-    return new Matches(live.copy().subtract(this.possible), live.copy().intersect(this.unsure).subtract(this.sure));
+    const unsure = this.#unsure && live.copy().intersect(this.#unsure).subtract(this.sure);
+    return new Matches(live.copy().subtract(this.possible), unsure);
   }
 
   /** Only among some resources. */
   among(live: PositionSet): this {
     this.sure.intersect(live);
-    this.unsure.intersect(live);
+    this.#unsure?.intersect(live);
     return this;
   }
 }

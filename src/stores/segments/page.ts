@@ -99,8 +99,8 @@ class Walk {
   #visitValues(members: readonly Members[], keys: readonly SortKey[], start: Place | undefined, place: Place): void {
     const rest = keys.slice(1);
     const few: Group[] = [];
+    let waiting = 0;
     for (const group of this.#groups(members, keys[0]!, start?.[0] ?? undefined)) {
-      if (this.#isFull) return;
       const count = countOf(group);
       if (start !== undefined && group.value === start[0]) {
         this.visit(group.members, rest, start.slice(1), [...place, group.value]);
@@ -108,19 +108,30 @@ class Walk {
         this.skip -= count;
       } else if (count > SIZES.block) {
         this.#visitFew(few, rest, place);
+        waiting = 0;
         this.visit(group.members, rest, undefined, [...place, group.value]);
       } else {
         few.push(group);
-        const waiting = few.reduce((sum, one) => sum + countOf(one), 0);
-        if (this.found.length + waiting - this.skip >= this.limit) this.#visitFew(few, rest, place);
+        waiting += count;
+        if (waiting >= this.#left) {
+          this.#visitFew(few, rest, place);
+          waiting = 0;
+        }
       }
+      // PERF: the next value may have most of all members.
+      if (this.#isFull) return;
     }
     this.#visitFew(few, rest, place);
   }
 
   /** PERF: groups of few members are ordered by the other keys together, by one pass over the run of each key. */
   #visitFew(groups: Group[], rest: readonly SortKey[], place: Place): void {
-    const all = groups.splice(0);
+    const nearest = ({ value, members }: Group): Group => {
+      const [key] = rest as readonly [SortKey, ...SortKey[]];
+      if (key.parameter !== '_id') return { value, members };
+      return { value, members: members.map((one) => firstIds(one, this.#left, key.descending !== this.backwards)) };
+    };
+    const all = groups.splice(0).map(nearest);
     const known = forAll(rest, (key) =>
       valuesUnder(
         key,
@@ -153,6 +164,11 @@ class Walk {
 
   get #isFull(): boolean {
     return this.found.length >= this.limit;
+  }
+
+  /** How many members are still needed, those to skip included. */
+  get #left(): number {
+    return this.limit + this.skip - this.found.length;
   }
 
   #push(one: Found): void {
@@ -213,6 +229,15 @@ interface Group {
 
 function countOf({ members }: Group): number {
   return members.reduce((sum, { set }) => sum + set.count, 0);
+}
+
+/** The members with the first ids, or with the last ones. Positions are in the order of ids. */
+function firstIds({ segment, set }: Members, count: number, reverse: boolean): Members {
+  if (set.count <= count) return { segment, set };
+  const first = segment.emptySet();
+  const positions = set.positions();
+  for (const position of reverse ? positions.slice(-count) : positions.slice(0, count)) first.add(position);
+  return { segment, set: first };
 }
 
 /** The members without a value. */

@@ -11,7 +11,7 @@ export interface IndexedResource {
 }
 
 /** The format of the rows of segments. It is raised whenever they change. */
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 /** Most resources of a segment: a position takes two bytes. */
 export const MAX_SIZE = 65_536;

@@ -62,6 +62,17 @@ export class PositionSet {
     return new PositionSet(this.size, this.words.slice());
   }
 
+  emptyCopy(): PositionSet {
+    return new PositionSet(this.size);
+  }
+
+  /** Whether the other set has all members. */
+  isWithin({ words }: PositionSet): boolean {
+    const own = this.words;
+    for (let index = 0; index < own.length; index++) if ((own[index]! & ~words[index]!) !== 0) return false;
+    return true;
+  }
+
   /** The same members in a set of the first positions, which are all of them. */
   first(size: number): PositionSet {
     return new PositionSet(size, this.words.slice(0, (size + 31) >>> 5));

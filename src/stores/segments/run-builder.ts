@@ -292,7 +292,8 @@ function* writePart(
     rows.set(setName(run, qualifier, text), setBytes(set));
     frequent.add(text);
   }
-  return { qualifier, size: positions.length, bounds: boundsOf(entries), firsts: firstsOf(entries), frequent };
+  const marks = entries.marks.reduce((all, mark) => all | mark, 0);
+  return { qualifier, size: positions.length, marks, bounds: boundsOf(entries), firsts: firstsOf(entries), frequent };
 }
 
 function boundsOf({ lows, highs }: PartEntries): Float64Array {

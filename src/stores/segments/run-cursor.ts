@@ -31,7 +31,10 @@ export class RunCursor {
   ) {
     this.#mark = descending ? LARGEST : SMALLEST;
     this.#step = reverse ? -1 : 1;
-    this.#size = run.directory.parts[part]!.size;
+    const { size, marks } = run.directory.parts[part]!;
+    this.#size = size;
+    this.#entry = 0;
+    if ((marks & this.#mark) === 0) return;
     if (from === undefined) this.#entry = reverse ? this.#size - 1 : 0;
     else this.#entry = this.#firstAt(from, reverse) - (reverse ? 1 : 0);
     this.#seek();
@@ -74,9 +77,10 @@ export class RunCursor {
     this.value = undefined;
   }
 
-  /** The rows after a row are probably needed, too. */
+  /** If a row must be read, those after it are probably needed, too. */
   #readAhead(row: number): void {
-    for (let ahead = 0; ahead < this.run.segment.rows.ahead; ahead++) {
+    if (!this.run.notePositions(this.part, row * SIZES.row)) return;
+    for (let ahead = 1; ahead < this.run.segment.rows.ahead; ahead++) {
       const entry = (row + ahead * this.#step) * SIZES.row;
       if (entry >= 0 && entry < this.#size) this.run.notePositions(this.part, entry);
     }

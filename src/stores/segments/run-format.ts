@@ -50,6 +50,8 @@ export interface RunPart {
   /** Undefined: mixed. */
   readonly qualifier: string | undefined;
   readonly size: number;
+  /** The marks that any entry has. Of a code with an implied system, the entries without the system have none. */
+  readonly marks: number;
   /** Of intervals: the smallest and largest low, the smallest and largest high of each block. */
   readonly bounds: Float64Array;
   /** Of texts: the first of each block. */
@@ -308,10 +310,11 @@ export function directoryBytes(directory: RunDirectory): Uint8Array {
   writer.bytes(setBytes(partial));
   writeList(writer, qualifiers);
   writer.varint(parts.length);
-  for (const { qualifier, size, bounds, firsts, frequent } of parts) {
+  for (const { qualifier, size, marks, bounds, firsts, frequent } of parts) {
     writer.byte(qualifier === undefined ? 0 : 1);
     if (qualifier !== undefined) writer.text(qualifier);
     writer.varint(size);
+    writer.byte(marks);
     writer.bytes(bytesOf(bounds));
     writeList(writer, firsts);
     writeList(writer, [...frequent]);
@@ -332,8 +335,9 @@ export function readDirectory(bytes: Uint8Array, size: number): RunDirectory {
   const parts = Array.from({ length: reader.varint() }, (): RunPart => {
     const qualifier = reader.byte() === 0 ? undefined : reader.text();
     const entries = reader.varint();
+    const marks = reader.byte();
     const bounds = new Float64Array(new Uint8Array(reader.bytes()).buffer);
-    return { qualifier, size: entries, bounds, firsts: readList(reader), frequent: new Set(readList(reader)) };
+    return { qualifier, size: entries, marks, bounds, firsts: readList(reader), frequent: new Set(readList(reader)) };
   });
   return { kind, isPair, hasCut, present, unordered, partial, qualifiers, parts };
 }

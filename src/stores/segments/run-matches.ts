@@ -31,8 +31,8 @@ export interface RunTest {
 export function addRunMatches(run: Run, given: RunTest, into: Matches): void {
   const { directory, kind } = run;
   const tests = [given.test, given.first];
-  if (tests.some((test) => test?.kind === 'text')) return void into.unsure.unite(directory.present);
-  into.unsure.unite(directory.partial);
+  if (tests.some((test) => test?.kind === 'text')) return void into.addUnsure(directory.present);
+  into.addUnsure(directory.partial);
   const isWeak = tests.some((test) => test?.kind === 'string' && test.comparator === 'exact');
   const test = { ...given, test: weaker(given.test), first: given.first && weaker(given.first) };
   if (test.test.kind !== kind) return;
@@ -117,46 +117,67 @@ function addTexts(run: Run, part: number, test: RunTest, into: Matches): void {
         continue;
       }
     }
-    forTexts(run, part, range, (text, from, to) => {
-      const verdict = judge.text(qualifier, text);
-      if (verdict !== undefined) run.addEntries(part, from, to, into[verdict]);
-    });
+    let before: string | undefined;
+    forTexts(
+      run,
+      part,
+      range,
+      (text, from, to) => {
+        const verdict = judge.text(qualifier, text);
+        if (verdict === undefined) return;
+        if (!own.frequent.has(text)) run.addEntries(part, from, to, into[verdict]);
+        else if (text !== before) run.addSet(part, (before = text), into[verdict]);
+      },
+      true,
+    );
   }
 }
 
 function addMixedTexts(run: Run, part: number, range: TextRange, judge: Judge, into: Matches): void {
-  forTexts(run, part, range, (text, from, to) => {
-    for (let entry = from; entry < to; entry++) {
-      const number = run.values(part, Math.floor(entry / SIZES.block)).qualifiers![entry % SIZES.block]!;
-      const verdict = judge.text(judge.numbered(number), text);
-      if (verdict !== undefined) run.addEntries(part, entry, entry + 1, into[verdict]);
-    }
-  });
+  forTexts(
+    run,
+    part,
+    range,
+    (text, from, to) => {
+      for (let entry = from; entry < to; entry++) {
+        const number = run.values(part, Math.floor(entry / SIZES.block)).qualifiers![entry % SIZES.block]!;
+        const verdict = judge.text(judge.numbered(number), text);
+        if (verdict !== undefined) run.addEntries(part, entry, entry + 1, into[verdict]);
+      }
+    },
+    true,
+  );
 }
 
 /**
  * Visits the texts of a part in a range, with their entries. A text whose entries are in several blocks is visited for
  * each of them.
+ *
+ * @param readsPositions whether the visits read the positions of entries of texts that have no set
  */
 export function forTexts(
   run: Run,
   part: number,
   { from, isPrefix }: TextRange,
   visit: (text: string, from: number, to: number) => void,
+  readsPositions = false,
 ): void {
-  const { firsts } = run.directory.parts[part]!;
+  const { firsts, qualifier, frequent } = run.directory.parts[part]!;
   const isBeyond = (text: string): boolean =>
     (isPrefix ? !text.startsWith(from) : text !== from) && compareTexts(text, from) > 0;
   // The block before the first one that begins in the range may end there.
   const start = Math.max(0, firstPlace(firsts.length, (place) => compareTexts(firsts[place]!, from) < 0) - 1);
   let end = start;
   while (end < firsts.length && (end === start || !isBeyond(firsts[end]!))) end++;
+  const isOfOne = (block: number): boolean => qualifier !== undefined && firsts[block] === firsts[block + 1];
   for (let block = start; block < end; block++) {
-    run.noteValues(part, block);
-    run.notePositions(part, block * SIZES.block);
+    if (!isOfOne(block)) run.noteValues(part, block);
+    if (readsPositions && !(isOfOne(block) && frequent.has(firsts[block]!))) {
+      run.notePositions(part, block * SIZES.block);
+    }
   }
   for (let block = start; block < end; block++) {
-    const { texts, ends } = run.values(part, block);
+    const { texts, ends } = isOfOne(block) ? { texts: [firsts[block]!], ends: [SIZES.block] } : run.values(part, block);
     for (let index = 0; index < texts.length; index++) {
       const text = texts[index]!;
       if (isPrefix ? !text.startsWith(from) : text !== from) continue;

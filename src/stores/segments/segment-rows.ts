@@ -74,11 +74,12 @@ export class LoadedRows {
     return used as Content;
   }
 
-  /** Notes a row that will be needed, unless it is loaded. */
-  note(segment: string, name: string): void {
+  /** Notes a row that will be needed. @returns false if it is loaded */
+  note(segment: string, name: string): boolean {
     const key = `${segment} ${name}`;
-    if (this.#used.has(key) || this.built.has(segment) || this.cache.get(key) !== undefined) return;
+    if (this.#used.has(key) || this.built.has(segment) || this.cache.get(key) !== undefined) return false;
     this.#noted.set(key, { segment, name });
+    return true;
   }
 
   #builtRow(segment: string, name: string): StoredRow | undefined {
@@ -98,7 +99,10 @@ export class LoadedRows {
     for (const [index, { segment, name }] of keys.entries()) {
       const bytes = rows[index];
       if (bytes === undefined) throw damaged();
-      this.#used.set(`${segment} ${name}`, new StoredRow(bytes));
+      const row = new StoredRow(bytes);
+      this.#used.set(`${segment} ${name}`, row);
+      // A search that stops early does not use all rows that it has read ahead.
+      this.cache.set(`${segment} ${name}`, row, bytes.length + ROW_OVERHEAD);
     }
   }
 }

@@ -67,7 +67,7 @@ export class SegmentIndex {
     if (!knowsOrder || !(yield* withRows(rows, () => isOrdered(segments, keys, baseUrl)))) return undefined;
     const isExact = matches.every((one) => one.isExact);
     const rest = { type, criteria: isExact ? ALL : yield* evaluation.inexactPart(type, criteria), baseUrl };
-    const page = new PageSearch(segments, matches, rows, rest);
+    const page = new PageSearch(segments, matches, isExact, rows, rest);
     const ids = limit === 0 ? [] : yield* page.find(keys, query.edge, offset, limit);
     return { ids, ...(query.total === true && { total: yield* page.count() }) };
   }
@@ -125,7 +125,6 @@ interface RestTest {
 
 /** Finds the pages and the count of matches, and tests those that are unsure. */
 class PageSearch {
-  readonly #isExact: boolean;
   readonly #possible: readonly Members[];
   /** The verdicts of the tests so far. */
   readonly #tested = new Map<string, boolean>();
@@ -133,10 +132,10 @@ class PageSearch {
   constructor(
     readonly segments: readonly Segment[],
     readonly matches: readonly Matches[],
+    readonly isExact: boolean,
     readonly rows: LoadedRows,
     readonly rest: RestTest,
   ) {
-    this.#isExact = matches.every((one) => one.isExact);
     this.#possible = segments.map((segment, index) => ({ segment, set: matches[index]!.possible }));
   }
 
@@ -151,18 +150,18 @@ class PageSearch {
     const backwards = edge?.before === true;
     let start = edge && placeOf(edge, keys);
     // Unsure matches are skipped only after a test.
-    let batch = this.#isExact ? limit : Math.max(MIN_BATCH, end);
-    for (let skip = this.#isExact ? offset : 0; ; skip = 0) {
+    let batch = this.isExact ? limit : Math.max(MIN_BATCH, end);
+    for (let skip = this.isExact ? offset : 0; ; skip = 0) {
       const part = yield* withRows(this.rows, () => {
         return membersInOrder(this.#possible, keys, start, { backwards, skip, limit: batch });
       });
       yield* this.#test(part.filter((one) => !this.#isSure(one)).map(idOf));
       for (const one of part) if (this.#isSure(one) || this.#tested.get(idOf(one)) === true) found.push(idOf(one));
-      if (this.#isExact || part.length < batch || found.length >= end) break;
+      if (this.isExact || part.length < batch || found.length >= end) break;
       start = part.at(-1)!.place;
       batch = Math.min(MAX_BATCH, 2 * batch);
     }
-    const page = this.#isExact ? found : found.slice(offset, end);
+    const page = this.isExact ? found : found.slice(offset, end);
     return backwards ? page.reverse() : page;
   }
 

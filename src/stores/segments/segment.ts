@@ -123,10 +123,11 @@ export class Run {
     return ((this.#positions[part] ??= [])[row] ??= rows.read(id, rowName(this.name, part, row, false), readPositions));
   }
 
-  notePositions(part: number, entry: number): void {
+  /** @returns false if it is loaded */
+  notePositions(part: number, entry: number): boolean {
     const row = Math.floor(entry / SIZES.row);
-    if (this.#positions[part]?.[row] !== undefined) return;
-    this.segment.rows.note(this.segment.id, rowName(this.name, part, row, false));
+    if (this.#positions[part]?.[row] !== undefined) return false;
+    return this.segment.rows.note(this.segment.id, rowName(this.name, part, row, false));
   }
 
   /** The values of a block. */
@@ -156,9 +157,22 @@ export class Run {
     for (let entry = from; entry < to;) {
       const start = entry % SIZES.row;
       const end = Math.min(SIZES.row, start + to - entry);
-      into.addAll(this.positions(part, entry).positions, start, end);
+      if (end - start === SIZES.row) into.unite(this.#setOfRow(part, entry));
+      else into.addAll(this.positions(part, entry).positions, start, end);
       entry += end - start;
     }
+  }
+
+  /** PERF: searches by different values have most rows of a range in common. */
+  #setOfRow(part: number, entry: number): PositionSet {
+    const { id, rows } = this.segment;
+    const name = `${id} ${rowName(this.name, part, Math.floor(entry / SIZES.row), false)} set`;
+    const kept = rows.cache.get(name) as PositionSet | undefined;
+    if (kept !== undefined) return kept;
+    const set = this.segment.emptySet();
+    set.addAll(this.positions(part, entry).positions);
+    rows.cache.set(name, set, set.words.byteLength);
+    return set;
   }
 
   /** Adds the resources with a frequent text. */

@@ -5,7 +5,7 @@ import type { Statements } from '../database/statements.js';
  *
  * ```text
  * segment_list      the list of a type of a project, as JSON. A type without a row has no segments
- *                   built    whether all resources are in segments, or written since
+ *                   built    the format of the rows once all resources are in segments, or written since; 0 until then
  * segment_row       the rows of segments
  * segment_written   the resources that were written since the list was made, only of types with a list
  *                   stamp    a random number for each write, so that a rollback or a restored copy brings none back

@@ -5,7 +5,7 @@ import type { ResourceKey } from '../../../store/resource-key.js';
 import type { SearchQuery } from '../../../store/search-query.js';
 import { runAwaiting, runNow } from '../../ask.js';
 import type { FingerprintsOf } from '../../segments/evaluation.js';
-import type { SegmentPort } from '../../segments/port.js';
+import { FORMAT, type SegmentPort } from '../../segments/port.js';
 import { DamagedSegment, SegmentCache } from '../../segments/segment-rows.js';
 import { SegmentIndex, type SegmentPage, type SegmentQuery, typesOf } from '../../segments/segment-search.js';
 import { type PreparedErasure, type Progress, SegmentUpkeep } from '../../segments/upkeep.js';
@@ -126,7 +126,7 @@ export class ConnectionSegments {
     const collection = dialect.collection(project, type) as number | undefined;
     if (collection === undefined || !status.isOurs) return undefined;
     const row = statements.read(READ_PROGRESS).get(mostWritten, collection) as ProgressRow | undefined;
-    if (row !== undefined) return { list: row[0], isComplete: row[1] === 1, written: row[2], resources: 0 };
+    if (row !== undefined) return { list: row[0], isComplete: row[1] === FORMAT, written: row[2], resources: 0 };
     const [resources] = statements.get(countOfCollection(collection)) as [number];
     return { list: undefined, isComplete: false, written: 0, resources };
   }

@@ -4,7 +4,9 @@ import type { Criteria } from '../../../search/criteria/criteria.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import type { SyncPort } from '../../ask.js';
 import {
+  FORMAT,
   type IndexedResource,
+  isComplete,
   listOf,
   listText,
   type RowKey,
@@ -115,7 +117,7 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
       for (const [name, data] of rows) add.run(segment, name, collection, crc32(data), data as never);
     }
     const text = listText(list);
-    const isBuilt = list.builtTo === undefined ? 1 : 0;
+    const isBuilt = isComplete(list) ? FORMAT : 0;
     statements.write(SET_LIST).run(collection, list.id, isBuilt, text, crc32(text));
     const cover = statements.write(COVER);
     for (const { id, stamp } of covered) cover.run(collection, collection, id, stamp);
