@@ -198,10 +198,10 @@ describe('the text of an explanation', () => {
    SELECT j.value, CASE WHEN (SELECT 1 FROM reference x WHERE x.parameter = ? AND x.target = j.value LIMIT 1 OFFSET ?) IS NULL THEN (SELECT json_group_array(content) FROM (SELECT r0.content AS content FROM reference x CROSS JOIN resource r0 ON r0.key = x.resource WHERE x.parameter = ? AND x.target = j.value AND x.grp = 0 AND (x.resource % 251 <> 0 OR fhirgraph_in_time()) ORDER BY r0.id LIMIT ? OFFSET ?)) END, NULL FROM json_each(?) j
      SCAN j VIRTUAL TABLE INDEX 1:
      CORRELATED SCALAR SUBQUERY 1
-       SEARCH x USING COVERING INDEX reference_by_value (parameter=? AND target=?)
+       SEARCH x USING COVERING INDEX reference_by_value (target=? AND parameter=?)
      CORRELATED SCALAR SUBQUERY 3
        CO-ROUTINE (subquery-2)
-         SEARCH x USING COVERING INDEX reference_by_value (parameter=? AND target=?)
+         SEARCH x USING COVERING INDEX reference_by_value (target=? AND parameter=?)
          SEARCH r0 USING INTEGER PRIMARY KEY (rowid=?)
          USE TEMP B-TREE FOR ORDER BY
        SCAN (subquery-2)

@@ -15,11 +15,11 @@ export function compositeCondition(criteria: CompositeCriteria, scope: RowScope)
 
 /** Selects the rows with such a group, by the index of one of the components; undefined if no index helps. */
 export function compositeScans(criteria: CompositeCriteria, scope: RowScope): readonly Sql[] | undefined {
-  if (scope.dialect.evaluate !== undefined && hasText(criteria)) return undefined;
+  if (!scope.dialect.measuresByValue) return undefined;
   const components = componentsOf(criteria, scope);
   for (const [index, component] of components.entries()) {
     const lookups = lookupsFor(component.test, component.x, scope);
-    // Only these two tables index their component values; see schema.ts.
+    // Only these two tables may index their component values; see schema.ts.
     if (!lookups.every(({ table, scans }) => (table === 'token' || table === 'reference') && scans !== undefined))
       continue;
     if (component.key === undefined) return [];

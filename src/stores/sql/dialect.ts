@@ -1,5 +1,5 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import type { CompositeCriteria, MatchCriteria, MissingCriteria } from '../../search/criteria/criteria.js';
+import type { CompositeCriteria, MatchCriteria } from '../../search/criteria/criteria.js';
 import type { IndexTable } from './lookup.js';
 import type { Sql, SqlValue } from './sql.js';
 
@@ -109,8 +109,8 @@ export interface SqlDialect {
   /** Tests `:text` on the stored resource. Absent if token texts are in the table `display`. */
   readonly evaluate?: (criteria: MatchCriteria | CompositeCriteria, scope: EvaluatedRow) => Sql;
 
-  /** The keys of all resources that have, or lack, values of a parameter. Absent if no index answers this. */
-  missingScan?(collection: SqlValue, criteria: MissingCriteria, parameter: SqlValue): Sql;
+  /** Whether quantities and the components of composites are in indexes by value. Otherwise only segments find by them. */
+  readonly measuresByValue: boolean;
   /** A condition that is always true and ends the statement at the deadline of its call; see `CallOptions.deadline`. */
   readonly inTime?: (key: Sql) => Sql;
 

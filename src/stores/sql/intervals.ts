@@ -32,10 +32,10 @@ export function dateLookup({ prefix, low, high }: DateTest, x: Sql): Lookup {
     case 'eb':
       return ranged('date', sql`${start} < ${low} AND ${end} <= ${low}`);
     case 'gt':
-      return { table: 'date', condition: sql`${end} > ${high}`, scans: endingAfter(high, TRUE), disjoint: true };
+      return { table: 'date', condition: sql`${end} > ${high}`, scans: endingAfter(high, TRUE) };
     case 'ge': {
       const condition = sql`(${end} > ${high} OR ${start} >= ${low})`;
-      return { table: 'date', condition, scans: endingAfter(low, condition), disjoint: true };
+      return { table: 'date', condition, scans: endingAfter(low, condition) };
     }
     case 'ap':
     case 'po': {
@@ -44,7 +44,6 @@ export function dateLookup({ prefix, low, high }: DateTest, x: Sql): Lookup {
         table: 'date',
         condition: sql`(${starting} AND ${end} > ${low})`,
         scans: endingAfter(low, starting),
-        disjoint: true,
       };
     }
   }
@@ -66,7 +65,6 @@ export function numberLookup({ prefix, low, high }: NumberTest | QuantityTest, x
     table: 'quantity',
     condition: allOf([condition, unit]),
     scans: [allOf([point, sql`${end} = ${start}`, unit]), allOf([sql`${end} > ${start}`, interval, unit])],
-    disjoint: true,
   });
   switch (prefix) {
     case 'eq':

@@ -12,14 +12,6 @@ export interface Lookup {
   readonly scans?: readonly Sql[];
   /** True if the condition fixes all columns before the resource in the index by value, up to a few alternatives. */
   readonly isPoint?: boolean;
-  /** True if no row is in two of the scans. */
-  readonly disjoint?: boolean;
-}
-
-/** The scans of a single lookup, if no row is in two of them. */
-export function disjointScans([only, ...others]: readonly Lookup[]): readonly Sql[] | undefined {
-  if (only?.scans === undefined || others.length > 0) return undefined;
-  return only.disjoint === true || only.scans.length === 1 ? only.scans : undefined;
 }
 
 export type IndexTable = 'token' | 'string' | 'date' | 'quantity' | 'reference' | 'uri' | 'display';

@@ -136,17 +136,19 @@ function stringLookup(test: StringTest, x: Sql, { dialect }: SearchScope): Looku
 
 function quantityLookups(test: QuantityTest, x: Sql, { project, dialect }: SearchScope): readonly Lookup[] {
   const { system, code } = test;
+  const lookup = (unit: Sql): Lookup => {
+    const whole = numberLookup(test, x, unit);
+    return dialect.measuresByValue ? whole : { table: whole.table, condition: whole.condition };
+  };
   if (system === undefined) {
     const named =
       code === undefined ? TRUE : sql`(${x}.code = ${dialect.unit(code)} OR ${x}.unit = ${dialect.unit(code)})`;
-    return [numberLookup(test, x, allOf([sql`${x}.system IS NOT NULL`, named]))];
+    return [lookup(allOf([sql`${x}.system IS NOT NULL`, named]))];
   }
   const key = dialect.system(project, system);
   if (key === undefined) return [];
   const ofSystem = sql`${x}.system = ${key}`;
-  return [
-    numberLookup(test, x, code === undefined ? ofSystem : sql`${ofSystem} AND ${x}.code = ${dialect.unit(code)}`),
-  ];
+  return [lookup(code === undefined ? ofSystem : sql`${ofSystem} AND ${x}.code = ${dialect.unit(code)}`)];
 }
 
 function localReferenceLookups(
@@ -239,7 +241,7 @@ function uriLookup({ comparator, value: searched }: UriTest, x: Sql, { dialect }
 }
 
 function inRanges(scans: readonly Sql[]): Lookup {
-  return { table: 'string', condition: anyOf(scans), scans, disjoint: true };
+  return { table: 'string', condition: anyOf(scans), scans };
 }
 
 function inRange(condition: Sql): Lookup {

@@ -1,11 +1,4 @@
-import type {
-  AndCriteria,
-  ChainCriteria,
-  Criteria,
-  HasCriteria,
-  MissingCriteria,
-  OrCriteria,
-} from '../../search/criteria/criteria.js';
+import type { AndCriteria, ChainCriteria, Criteria, HasCriteria, OrCriteria } from '../../search/criteria/criteria.js';
 import { compositeScans } from './composite-sql.js';
 import { linkOf, rowCondition } from './conditions.js';
 import { idInUrl, isOwnUrl } from './own-urls.js';
@@ -57,7 +50,6 @@ export function planRows(criteria: Criteria, scope: RowScope, choose?: ChooseSca
     case 'has':
       return hasPlan(criteria, scope, choose);
     case 'missing':
-      return missingPlan(criteria, scope);
     case 'last-updated':
     case 'not':
     case 'all':
@@ -125,7 +117,7 @@ export function isDirect(criteria: Criteria): boolean {
   return parts.every(({ kind }) => DIRECT_KINDS.has(kind));
 }
 
-const DIRECT_KINDS: ReadonlySet<Criteria['kind']> = new Set(['id', 'match', 'composite', 'missing']);
+const DIRECT_KINDS: ReadonlySet<Criteria['kind']> = new Set(['id', 'match', 'composite']);
 
 /** Joins the scans of all alternatives, if each has one. */
 function planDisjunction(criteria: OrCriteria, scope: RowScope, choose?: ChooseScan): RowPlan {
@@ -151,14 +143,6 @@ function fromScans(scans: readonly Sql[] | undefined, criteria: Criteria, scope:
 
 const X = sql`x`;
 
-function missingPlan(criteria: MissingCriteria, scope: RowScope): RowPlan {
-  const key = parameterKey(scope, criteria.parameter);
-  const isComponent = criteria.parameter.includes('$') || scope.inside !== undefined;
-  const scan =
-    key === undefined || isComponent ? undefined : scope.dialect.missingScan?.(scope.collection!, criteria, key);
-  return scan === undefined ? { residual: rowCondition(criteria, scope) } : { scan, residual: TRUE };
-}
-
 function idScan(ids: readonly string[], scope: RowScope): Sql {
   const { row, dialect } = scope;
   return sql`SELECT ${row}.key FROM resource ${row} WHERE ${allOf([isCurrent(scope), dialect.isOneOf(sql`${row}.id`, ids)])}`;
@@ -171,7 +155,7 @@ function chainPlan(criteria: ChainCriteria, scope: RowScope, choose?: ChooseScan
   const { row, project, dialect } = scope;
   const { k, key, target } = link;
   const scan = sql`SELECT ${row}.key FROM quantity ${k} ${joinByKey(row, sql`${k}.resource`, scope)}
-    WHERE ${dialect.ofParameter(k, project, key)} AND ${k}.grp = 0 AND ${allOf([isFound(scope), rowCondition(criteria.of, target)])}`;
+    WHERE ${dialect.ofParameter(k, project, key)} AND ${k}.grp = 0 AND ${k}.system IS NULL AND ${allOf([isFound(scope), rowCondition(criteria.of, target)])}`;
   return { scan: outside.scan === undefined ? scan : unionAll([outside.scan, scan]), residual: TRUE };
 }
 

@@ -19,21 +19,29 @@ async function makeFiles(name: string): Promise<{ readonly present: string; read
   for (const seed of [1, 2]) await store.commit(randomResources(createRandom(seed)).map((resource) => put(resource)));
   await store.commit([{ kind: 'delete', key: keyOf('Patient', 'p1') }]);
   await store.commit([put(resourceOf('User', 'u'), { unique: ['x'] }, '')]);
-  // Unused shapes are removed, and the others are numbered as in a reindexed file.
-  await store.reindex();
   await store.close();
   copyAsSchema1(present, old);
   return { present, old };
 }
 
-const DROP_SEGMENTS = 'DROP TABLE segment_list; DROP TABLE segment_row; DROP TABLE segment_written';
+/** Gives a file the form that it had in schema version 4. */
+const TO_SCHEMA_4 = `
+  CREATE TABLE shape (
+    key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, parameters TEXT NOT NULL, resources INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (collection, parameters));
+  ALTER TABLE resource ADD COLUMN shape INTEGER;
+  CREATE INDEX resource_by_shape ON resource (shape) WHERE shape IS NOT NULL;
+  DROP INDEX token_by_value;
+  CREATE INDEX token_by_value ON token (parameter, code, resource, system, extreme);
+  DROP INDEX quantity_by_value;
+  CREATE INDEX quantity_by_value ON quantity (parameter, low, high, resource, extreme, system, code) WHERE grp = 0;
+  CREATE INDEX quantity_by_end ON quantity (parameter, high, low, resource, extreme, system, code) WHERE grp = 0 AND high > low;
+  DROP INDEX reference_by_value;
+  CREATE INDEX reference_by_value ON reference (parameter, target, resource);
+  PRAGMA user_version = 4;`;
 
-/** Shapes are numbered in the order of their first use, and unused shapes do not matter. */
-const ROWS: { readonly [table: string]: string } = {
-  shape: 'SELECT collection, parameters, resources FROM shape WHERE resources <> 0 ORDER BY collection, parameters',
-  resource: `SELECT r.key, r.collection, r.id, r.version, r.updated, r.content, r.sum, s.parameters
-    FROM resource r LEFT JOIN shape s ON s.key = r.shape`,
-};
+const TO_SCHEMA_3 = `${TO_SCHEMA_4}
+  DROP TABLE segment_list; DROP TABLE segment_row; DROP TABLE segment_written; PRAGMA user_version = 3;`;
 
 /** Everything in a file: the form of its tables and their rows, but not what differs in each file. */
 function contentOf(file: string): unknown {
@@ -46,7 +54,7 @@ function contentOf(file: string): unknown {
       table,
       database.pragma(`table_info(${table})`),
       database
-        .prepare((tables.includes('shape') ? ROWS[table] : undefined) ?? `SELECT * FROM ${table}`)
+        .prepare(`SELECT * FROM ${table}`)
         .raw()
         .all()
         .filter((row) => !['access_epoch', 'feed_secret', 'index_epoch', 'removal_epoch'].includes((row as readonly string[])[0]!)),
@@ -88,7 +96,7 @@ describe('a file of an older schema', () => {
     const preview = fileNamed('preview-zones.db');
     copyFileSync(present, preview);
     const database = new Database(preview);
-    database.exec(`${DROP_SEGMENTS}; PRAGMA user_version = 3; CREATE TABLE zone (parameter INTEGER NOT NULL, block INTEGER NOT NULL, low NOT NULL,
+    database.exec(`${TO_SCHEMA_3} CREATE TABLE zone (parameter INTEGER NOT NULL, block INTEGER NOT NULL, low NOT NULL,
       last NOT NULL, high NOT NULL, PRIMARY KEY (parameter, block)) WITHOUT ROWID; CREATE INDEX zone_by_block ON zone (block)`);
     database.close();
     for (const options of [{}, { readonly: true }]) {
@@ -107,7 +115,7 @@ describe('a file of an older schema', () => {
     const old = fileNamed('skip-3.db');
     copyFileSync(present, old);
     const database = new Database(old);
-    database.exec(`${DROP_SEGMENTS}; PRAGMA user_version = 3; CREATE TABLE skip (
+    database.exec(`${TO_SCHEMA_3} CREATE TABLE skip (
         collection INTEGER NOT NULL, sort INTEGER NOT NULL, subject INTEGER NOT NULL, value NOT NULL, data TEXT NOT NULL,
         PRIMARY KEY (sort, subject, value)) WITHOUT ROWID;
       CREATE INDEX skip_by_collection ON skip (collection); INSERT INTO skip VALUES (1, 0, 1, 0, 'x')`);
@@ -116,6 +124,22 @@ describe('a file of an older schema', () => {
     const stores = [new SqliteStore(present), new SqliteStore(old, { takeOver: true })] as const;
     const query = queryOf('Observation', { kind: 'all' }, { sort: [{ parameter: 'date', descending: true }] });
     expect(await idsOf(stores[1], query)).toEqual(await idsOf(stores[0], query));
+    for (const store of stores) await store.close();
+    expect(contentOf(old)).toEqual(contentOf(present));
+  });
+
+  test('answers as before without shapes and with fewer indexes', async () => {
+    const { present } = await makeFiles('shapes');
+    const old = fileNamed('shapes-4.db');
+    copyFileSync(present, old);
+    const database = new Database(old);
+    database.exec(TO_SCHEMA_4);
+    database.close();
+    const stores = [new SqliteStore(present), new SqliteStore(old, { takeOver: true })] as const;
+    const query = queryOf('Patient', { kind: 'missing', parameter: 'birthdate', missing: true }, { total: true });
+    const [right, answer] = await Promise.all(stores.map(async (store) => (await store.search(query)).total));
+    expect(answer).toBe(right);
+    expect((await stores[1].verify()).problems).toEqual([]);
     for (const store of stores) await store.close();
     expect(contentOf(old)).toEqual(contentOf(present));
   });

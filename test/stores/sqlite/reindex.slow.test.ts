@@ -426,11 +426,10 @@ test('all rows of a project are rebuilt while it can be searched', async () => {
 });
 
 test('a process that lives through a rebuild by another one still counts right', async () => {
-  const file = fileNamed('shapes.db');
+  const file = fileNamed('counted.db');
   const [one, other] = [new SqliteStore(file, { readers: 0 }), new SqliteStore(file, { readers: 0 })];
   const patient = (id: string, elements = {}) => put(resourceOf('Patient', id, elements));
   await other.commit([patient('a'), patient('b', { gender: 'male' })]);
-  // The first shape is lost, so the others get other numbers.
   await other.commit([patient('a', { active: true })]);
   await one.reindex();
   await other.commit([patient('c', { gender: 'male' }), patient('d', { active: true }), patient('e')]);

@@ -58,6 +58,7 @@ export const postgresDialect: (model: FhirModel) => SqlDialect = perModel((model
   contains: (text, part) => sql`strpos(${text}, ${part}) > 0`,
   beginsWith: (text, part) => sql`starts_with(${text}, ${part})`,
 
+  measuresByValue: true,
   plans: true,
   join: sql`JOIN`,
   noLimit: null,

@@ -15,8 +15,6 @@ export interface Condition {
   readonly unique?: boolean;
   /** True if the scan returns its first rows at once. */
   readonly direct?: boolean;
-  /** The number of rows that the scan reads even if it returns few; undefined: as many as it returns, or unknown. */
-  readonly reads?: number | undefined;
   /** The criteria of the condition, if it was made from criteria. */
   readonly criteria?: Criteria;
 }

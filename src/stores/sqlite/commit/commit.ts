@@ -3,7 +3,7 @@ import { parametersOf } from '../../../search/criteria/parameters-of.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { getOrCreate } from '../../../platform/collections.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
-import { type MarkedEntries, markEntries } from '../../sql/extremes.js';
+import { markEntries } from '../../sql/extremes.js';
 import { matchFound, uniqueKeyTaken } from '../../../store/with-retries.js';
 import { decidesAccess } from '../../../store/access-epoch.js';
 import { assertPutMatchesKey, callTimedOut } from '../../../store/guards.js';
@@ -24,7 +24,6 @@ import { noteRemoval } from '../rows/removal-epoch.js';
 import type { Searches } from '../search/search.js';
 import type { ConnectionSegments } from '../segments/connection-segments.js';
 import { noteWritten } from '../rows/segment-tables.js';
-import { Shapes } from '../rows/shapes.js';
 import type { Statements } from '../database/statements.js';
 import { isBusy, OpenTransaction } from '../database/transaction.js';
 import { THREAD_TUNING } from '../database/tuning.js';
@@ -47,7 +46,6 @@ export class Commits {
   readonly #status: IndexStatus;
   readonly #versions: Versions;
   readonly #index: IndexWriter;
-  readonly #shapes: Shapes;
   readonly #guard: Guard;
   readonly #clock: () => Date;
   readonly #valueIndexes: ValueIndexes;
@@ -73,9 +71,8 @@ export class Commits {
     this.#dictionaries = dictionaries;
     this.#searches = searches;
     this.#status = status;
-    this.#shapes = new Shapes(statements, dictionaries);
     this.#index = new IndexWriter(statements, dictionaries);
-    this.#versions = new Versions(statements, dictionaries, this.#shapes);
+    this.#versions = new Versions(statements, dictionaries);
     this.#guard = guard;
     this.#clock = clock;
     this.#valueIndexes = valueIndexes;
@@ -144,7 +141,6 @@ export class Commits {
   #end(transaction: OpenTransaction, changes: readonly Change[]): void {
     transaction.run(() => {
       this.#index.flush();
-      this.#shapes.flush();
       for (const [collection, keys] of this.#erased) this.#segments.erase(collection, keys);
       if (changes.some(decidesAccess)) changeAccessEpoch(this.#statements);
     });
@@ -184,9 +180,7 @@ export class Commits {
     if (this.#erases) this.#status.forgetRemovals();
     this.#erases = false;
     this.#erased.clear();
-    if (committed) return;
-    this.#index.clear();
-    this.#shapes.clear();
+    if (!committed) this.#index.clear();
   }
 
   #apply(write: PreparedWrite, index: number, changes: Change[]): WriteResult {
@@ -217,14 +211,14 @@ export class Commits {
 
   /** Writes the next version of a resource that has a row. */
   #addNext(
-    { key, resource, expect, marked }: PreparedPut,
+    { key, resource, expect }: PreparedPut,
     index: number,
   ): { readonly version: NewVersion; readonly isNew: boolean } {
     const before = this.#versions.stateOf(key);
     if (before.erased !== null) throw erasedForGood(index, key);
     assertExpected(key, expect, before, index);
     this.#expectTakingOut(before);
-    const version = this.#versions.add(key, before, resource, marked);
+    const version = this.#versions.add(key, before, resource);
     if (before.exists) this.#takeOut(version.owner);
     return { version, isNew: !before.exists };
   }
@@ -234,7 +228,7 @@ export class Commits {
     assertExpected(key, expect, before, index);
     if (!before.exists) return { kind: 'delete', versionId: null };
     this.#expectTakingOut(before);
-    const version = this.#versions.add(key, before, null, NO_ENTRIES);
+    const version = this.#versions.add(key, before, null);
     this.#takeOut(version.owner);
     this.#noteWritten(version);
     changes.push(changeOf('delete', key, version));
@@ -302,8 +296,6 @@ export function isLoad(writes: readonly Write[]): boolean {
 
 /** Dropping the indexes gains nothing for fewer writes. */
 const MIN_LOAD = 24;
-
-const NO_ENTRIES: MarkedEntries = markEntries([]);
 
 /** PERF: SQLite knows the length without reading the text. */
 const TEXT_BYTES = 'SELECT octet_length(text) FROM version WHERE key = ?';

@@ -60,18 +60,8 @@ export const CONTRADICTIONS: readonly Contradiction[] = [
     count: `SELECT count(*) FROM unique_key WHERE resource NOT IN (${CURRENT})`,
   },
   {
-    problem: 'resource: shapes without content, or content without a shape',
-    count: 'SELECT count(*) FROM resource WHERE (shape IS NULL) <> (content IS NULL)',
-  },
-  {
     problem: 'resource: erased, but with content',
     count: 'SELECT count(*) FROM resource WHERE erased IS NOT NULL AND content IS NOT NULL',
-  },
-  {
-    problem: 'shape: wrong numbers of resources',
-    count: `SELECT count(*) FROM shape s LEFT JOIN
-      (SELECT shape, count(*) number FROM resource WHERE shape IS NOT NULL GROUP BY shape) r ON r.shape = s.key
-      WHERE s.resources <> coalesce(r.number, 0)`,
   },
   {
     problem: 'parameter: rows of no project and type',

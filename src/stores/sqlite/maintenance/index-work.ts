@@ -12,7 +12,6 @@ import { textAt } from '../rows/current-resources.js';
 import { parseKept } from '../rows/kept-text.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import { removeSegments } from '../rows/segment-tables.js';
-import { Shapes } from '../rows/shapes.js';
 import type { Statements } from '../database/statements.js';
 import { inTransaction, isBusy, withoutWaiting } from '../database/transaction.js';
 
@@ -29,7 +28,6 @@ export class IndexWork implements ReindexPort {
   readonly #dictionaries: Dictionaries;
   readonly #status: IndexStatus;
   readonly #index: IndexWriter;
-  readonly #shapes: Shapes;
 
   constructor(
     private readonly model: FhirModel,
@@ -43,7 +41,6 @@ export class IndexWork implements ReindexPort {
     this.#dictionaries = dictionaries;
     this.#status = status;
     this.#index = new IndexWriter(statements, dictionaries);
-    this.#shapes = new Shapes(statements, dictionaries);
   }
 
   countUpTo(limit: number): number {
@@ -111,14 +108,14 @@ export class IndexWork implements ReindexPort {
         if (goesOn() || (row === rows.at(-1) && rows.length < AT_ONCE)) continue;
         const done = work.done + resources;
         this.#statements.write(SET_PLACE).run(cursor, done, total, collection);
-        this.#flush();
+        this.#index.flush();
         return {
           resources,
           progress: { project: work.project, type, done: doneBeforeEnd(done, total), total },
         };
       }
       if (rows.length === AT_ONCE) continue;
-      this.#flush();
+      this.#index.flush();
       endWork(this.#statements, collection, type);
       return { resources, progress: { project: work.project, type, done: total, total } };
     }
@@ -138,11 +135,10 @@ export class IndexWork implements ReindexPort {
   #indexAgain(
     { project, collection, parameters }: Work,
     parameterKeys: readonly number[],
-    [key, , version, updated, content, shape]: ResourceRow,
+    [key, , version, updated, content]: ResourceRow,
   ): void {
     const { resource } = parseKept([key, version, updated, ...textAt(this.#statements, content)]);
     const marked = markEntries(indexEntries(this.model, resource));
-    this.#shapes.set(key, shape, this.#shapes.of(collection, marked));
     if (isWhole(parameters)) {
       this.#index.remove(key);
       this.#index.add({ project, collection, resource: key }, marked);
@@ -159,17 +155,10 @@ export class IndexWork implements ReindexPort {
     return rows.filter(([, code]) => isMadeAgain(parameters, code)).map(([key]) => key);
   }
 
-  #flush(): void {
-    this.#index.flush();
-    this.#shapes.flush();
-  }
-
   #settle(committed: boolean): void {
     this.#status.forget();
     settleAll(this.#dictionaries, committed);
-    if (committed) return;
-    this.#index.clear();
-    this.#shapes.clear();
+    if (!committed) this.#index.clear();
   }
 }
 
@@ -185,7 +174,7 @@ interface Work {
 
 type WorkRow = readonly [number, string, string, string, string, number, number | null];
 
-type ResourceRow = readonly [key: number, id: string, version: number, updated: number, content: number, shape: number];
+type ResourceRow = readonly [key: number, id: string, version: number, updated: number, content: number];
 
 const AT_ONCE = 50;
 /** The duration of a batch. */
@@ -197,7 +186,7 @@ const NEXT_WORK = nextWork('index_work w CROSS JOIN collection c ON c.key = w.co
 const NEXT_WORK_OF_PROJECT = nextWork(
   'collection c CROSS JOIN index_work w ON w.collection = c.key WHERE c.project = ?',
 );
-const NEXT_RESOURCES = `SELECT r.key, r.id, r.version, r.updated, r.content, r.shape FROM resource r
+const NEXT_RESOURCES = `SELECT r.key, r.id, r.version, r.updated, r.content FROM resource r
   WHERE r.collection = ? AND r.id > ? AND r.content IS NOT NULL ORDER BY r.id LIMIT ${AT_ONCE}`;
 const SET_PLACE = 'UPDATE index_work SET cursor = ?, done = ?, total = ? WHERE collection = ?';
 /** Number and code of the parameters of a collection. */

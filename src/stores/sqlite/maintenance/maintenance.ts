@@ -11,10 +11,8 @@ import { parseKept } from '../rows/kept-text.js';
 import type { ReindexProgress } from '../../sql/reindex.js';
 import type { IndexStatus } from '../schema/index-status.js';
 import { endAllWork } from '../schema/index-takeover.js';
-import { changeRemovalEpoch } from '../rows/removal-epoch.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import { FILL_PAST } from '../schema/migrations.js';
-import { Shapes } from '../rows/shapes.js';
 import type { ConnectionSegments } from '../segments/connection-segments.js';
 import { removeAllSegments } from '../rows/segment-tables.js';
 import type { Statements } from '../database/statements.js';
@@ -60,27 +58,22 @@ export class Maintenance {
 
   #reindex(counts: Map<string, ReindexProgress>): void {
     assertNotOvertaken(this.#statements, this.#status);
-    // Shapes get other numbers, which other processes have cached.
-    changeRemovalEpoch(this.#statements);
     const indexes = this.#dropIndexes();
     // Without a condition SQLite drops the pages of a table and of its indexes without reading them.
-    for (const table of [...INDEX_TABLES, 'shape', 'past']) this.#database.exec(`DELETE FROM ${table}`);
+    for (const table of [...INDEX_TABLES, 'past']) this.#database.exec(`DELETE FROM ${table}`);
     removeAllSegments(this.#statements);
     this.#remakeIndexes();
     this.#database.exec(FILL_PAST);
     const dictionaries = createDictionaries(this.#database, this.#statements);
     const index = new IndexWriter(this.#statements, dictionaries);
-    const shapes = new Shapes(this.#statements, dictionaries);
     for (const { project, type, collection, key, kept } of currentResources(this.#statements)) {
       const marked = markEntries(indexEntries(this.model, parseKept(kept).resource));
       index.add({ project, collection, resource: key }, marked);
-      shapes.set(key, null, shapes.of(collection, marked));
       const name = `${project}/${type}`;
       const done = (counts.get(name)?.done ?? 0) + 1;
       counts.set(name, { project, type, done, total: done });
     }
     index.flush();
-    shapes.flush();
     for (const { text } of indexes) this.#database.exec(text);
     endAllWork(this.#statements);
   }

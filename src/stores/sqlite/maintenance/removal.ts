@@ -102,7 +102,6 @@ export class Removal {
           }
           if (rows.length === 0) break;
         }
-        this.#statements.write('DELETE FROM shape WHERE collection = ?').run(collection);
         endWork(this.#statements, collection, type);
       }
       this.#statements.write('DELETE FROM system WHERE project = ?').run(project);
@@ -159,7 +158,6 @@ export class Removal {
     removeVersions(this.#statements, { collection, owner: key }, version);
     for (const table of INDEX_TABLES) this.#statements.write(`DELETE FROM ${table} WHERE resource = ?`).run(key);
     this.#statements.write('DELETE FROM unique_key WHERE resource = ?').run(key);
-    this.#statements.write(LEAVE_SHAPE).run(key);
     this.#statements.write('DELETE FROM resource WHERE key = ?').run(key);
     return { removed: version - purged, isWhole: true };
   }
@@ -195,4 +193,3 @@ const NEXT_CURRENT = `SELECT key, id, version, purged FROM resource INDEXED BY r
   WHERE collection = ? AND content IS NOT NULL ORDER BY updated LIMIT ?`;
 /** The newest version whose successor is early enough. */
 const LAST_REPLACED = 'SELECT max(version) - 1 FROM version WHERE resource = ? AND version <= ? AND updated < ?';
-const LEAVE_SHAPE = 'UPDATE shape SET resources = resources - 1 WHERE key = (SELECT shape FROM resource WHERE key = ?)';

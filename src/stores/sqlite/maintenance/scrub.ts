@@ -42,12 +42,11 @@ function logInUse(): Error {
   return Object.assign(new Error('The log is in use'), { code: 'SQLITE_BUSY' });
 }
 
-/** Removes names that are no longer used: targets of references, systems of codes, sets of parameters. */
+/** Removes names that are no longer used: targets of references, systems of codes. */
 const FORGET_NAMES = [
   'DELETE FROM resource WHERE version = 0 AND key NOT IN (SELECT target FROM reference)',
   `DELETE FROM system WHERE key NOT IN
     (SELECT system FROM token UNION SELECT system FROM quantity WHERE system IS NOT NULL)`,
-  'DELETE FROM shape WHERE resources = 0',
 ] as const;
 
 /** Previews of schema version 3 kept dates and numbers of resources in this table. Nothing reads it anymore. */

@@ -46,15 +46,13 @@ export class PreparedSearch {
   }
 
   /**
-   * The condition with the shortest scan of fewer rows. Scans are read further and further until one of them ends. An
-   * indirect scan may take long to find its first row.
+   * The condition with the shortest scan of fewer rows. Scans are read further and further until one of them ends.
    */
   shortestScan(most: number): CountedScan | undefined {
     if (this.narrow !== undefined) return this.narrow;
     const scans = this.conditions.filter(({ scan }) => scan !== undefined);
     for (const look of [...LOOKS.filter((one) => one < most), Math.min(most, Number.MAX_SAFE_INTEGER)]) {
-      const worth = scans.filter((one) => one.direct === true || (one.reads ?? 0) <= look);
-      const shortest = this.#probes.shortestUnder(look, worth);
+      const shortest = this.#probes.shortestUnder(look, scans);
       if (shortest !== undefined) return shortest;
     }
     return undefined;
@@ -67,13 +65,12 @@ export class PreparedSearch {
 
   #conditionsOf(criteria: Criteria, scope: RowScope): readonly Condition[] {
     const conditions = conditionsOf(criteria, scope, chooseScan(this.statements));
-    return conditions.map((one) => withOwnScan(one, scope, this.statements));
+    return conditions.map((one) => withOwnScan(one, scope));
   }
 
   /** The conditions whose scans give their first rows at once: index ranges, scans of few, and links from few. */
   #brief(conditions: readonly Condition[], scope: RowScope): readonly Condition[] {
-    const isBrief = (one: Condition): boolean =>
-      one.direct === true || (one.reads ?? Infinity) <= TUNING.narrow || this.#isFromFew(one, scope);
+    const isBrief = (one: Condition): boolean => one.direct === true || this.#isFromFew(one, scope);
     return conditions.filter((one) => isBrief(one) && one.scan !== undefined);
   }
 

@@ -1,5 +1,4 @@
-import type { SqlValue } from '../../sql/sql.js';
-import { allOf, sql } from '../../sql/sql.js';
+import { allOf, type Sql, sql, type SqlValue } from '../../sql/sql.js';
 import { inTime } from '../../sql/rows.js';
 import type { PageOrder } from '../../sql/pages/page-order.js';
 import type { Guard } from '../database/guard.js';
@@ -33,15 +32,15 @@ export class Walk {
 
   /** @returns undefined if the page is not full after a few hundred rows */
   brief(): readonly FoundRow[] | undefined {
-    const { missing } = this.#index;
+    const { isMissing } = this.#index;
     const { need, place } = this.#asked;
     if (TUNING.walked === 0 || need > TUNING.maxChunk) return undefined;
     // Resources without a value are in no index.
-    if (missing !== undefined && (place === undefined ? this.#order.backwards : place.values[0] === null)) {
+    if (isMissing !== undefined && (place === undefined ? this.#order.backwards : place.values[0] === null)) {
       return undefined;
     }
     if (!this.#values(need + TUNING.walked)) return undefined;
-    return this.#found.length >= need || missing === undefined ? this.#page : undefined;
+    return this.#found.length >= need || isMissing === undefined ? this.#page : undefined;
   }
 
   /** Reads as many rows as it takes. */
@@ -116,18 +115,19 @@ export class Walk {
   #withValue(value: SqlValue): void {
     const { key, from, where } = this.#index;
     const among = allOf([where, sql`${this.#index.value} = ${value}`, inTime(key, this.#order.scope)]);
-    this.#collect(sql`SELECT ${key} FROM ${from} WHERE ${among}`);
+    this.#collect(sql`SELECT ${key} FROM ${from} WHERE ${among}`, []);
   }
 
   #lacking(): void {
-    const { missing } = this.#index;
-    if (missing !== undefined) this.#collect(missing.scan);
+    const { isMissing } = this.#index;
+    if (isMissing !== undefined) this.#collect(undefined, [isMissing]);
   }
 
-  #collect(scan: Parameters<typeof collection>[2]): void {
+  /** @param scan undefined: all resources of the type */
+  #collect(scan: Sql | undefined, tests: readonly Sql[]): void {
     const need = this.#asked.need - this.#found.length;
-    const tests = this.#asked.conditions.map(({ test }) => test);
-    const statement = collection(this.#order, { ...this.#asked, need }, scan, tests);
+    const all = [...tests, ...this.#asked.conditions.map(({ test }) => test)];
+    const statement = collection(this.#order, { ...this.#asked, need }, scan, all);
     this.#found.push(...sortedRows(statement, this.#statements, this.#order, need, this.#guard));
   }
 }

@@ -6,7 +6,6 @@ import { allOf, FALSE, Sql, sql, TRUE } from '../../sql/sql.js';
 import { prefixEnd } from '../../sql/texts.js';
 import type { Dictionaries } from './dictionary.js';
 import { isInTime } from '../database/guard.js';
-import { shapeScan } from './shapes.js';
 import { textCondition } from './text-test.js';
 
 /** `token.system` and `quantity.system` of values without a system. */
@@ -34,7 +33,7 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
       from: sql`${TABLE_NAMES[table]} ${x} INDEXED BY ${BY_VALUE[table]}`,
       where: allOf([
         sql`${x}.resource = ${resource} AND ${x}.parameter = ${parameter}`,
-        table === 'token' || table === 'reference' ? TRUE : sql`${x}.grp = 0`,
+        table === 'reference' ? TRUE : sql`${x}.grp = 0`,
       ]),
     }),
     byKeys: (row, keys) => ({ from: sql`resource ${row}`, where: sql`${row}.key IN (${keys})` }),
@@ -66,8 +65,7 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
     contains: (text, part) => sql`instr(${text}, ${part}) > 0`,
     beginsWith: (text, part) => sql`instr(${text}, ${part}) = 1`,
     evaluate: textCondition,
-    missingScan: (collection, { missing }, parameter) =>
-      shapeScan(collection as number, parameter as number, missing ? 'none' : 'some'),
+    measuresByValue: false,
     inTime: isInTime,
 
     plans: false,

@@ -13,8 +13,6 @@ export interface Dictionaries {
   readonly resources: ResourceDictionary;
   /** Project, uri. */
   readonly systems: Dictionary<string>;
-  /** Collection, parameters. */
-  readonly shapes: Dictionary<number>;
 }
 
 export function createDictionaries(database: SqliteDatabase, statements: Statements): Dictionaries {
@@ -23,7 +21,6 @@ export function createDictionaries(database: SqliteDatabase, statements: Stateme
     parameters: new Dictionary(database, statements, 'parameter'),
     resources: new ResourceDictionary(database, statements, 'resource'),
     systems: new Dictionary(database, statements, 'system'),
-    shapes: new Dictionary(database, statements, 'shape'),
   };
 }
 
@@ -38,8 +35,8 @@ export function forgetAll(dictionaries: Dictionaries): void {
 }
 
 function all(dictionaries: Dictionaries): readonly Pick<Dictionary<string>, 'settle' | 'forget'>[] {
-  const { collections, parameters, resources, systems, shapes } = dictionaries;
-  return [collections, parameters, resources, systems, shapes];
+  const { collections, parameters, resources, systems } = dictionaries;
+  return [collections, parameters, resources, systems];
 }
 
 /**
@@ -148,18 +145,18 @@ export class ResourceDictionary extends Dictionary<number> {
   }
 
   /** Makes the row of a new resource, with its first version. See schema.ts for the columns. */
-  make(collection: number, id: string, { version, updated, content, shape }: StoredState): number {
-    return this.insert(MAKE_WITH_VERSION, collection, id, version, updated, content, shape)!;
+  make(collection: number, id: string, { version, updated, content }: StoredState): number {
+    return this.insert(MAKE_WITH_VERSION, collection, id, version, updated, content)!;
   }
 
   /** Like {@link make}, for a resource that may have a row. @returns undefined if it has one */
-  makeIfNew(collection: number, id: string, { version, updated, content, shape }: StoredState): number | undefined {
-    return this.insert(MAKE_IF_NEW, collection, id, version, updated, content, shape);
+  makeIfNew(collection: number, id: string, { version, updated, content }: StoredState): number | undefined {
+    return this.insert(MAKE_IF_NEW, collection, id, version, updated, content);
   }
 }
 
 const MAKE_WITH_VERSION =
-  'INSERT INTO resource (collection, id, sum, version, updated, content, shape) VALUES (?, ?, ?, ?, ?, ?, ?)';
+  'INSERT INTO resource (collection, id, sum, version, updated, content) VALUES (?, ?, ?, ?, ?, ?)';
 const MAKE_IF_NEW = `${MAKE_WITH_VERSION} ON CONFLICT (collection, id) DO NOTHING`;
 
 /** The columns of `resource` that describe the newest version. See schema.ts. */
@@ -168,7 +165,6 @@ export interface StoredState {
   /** Milliseconds since 1970. */
   readonly updated: number;
   readonly content: number | null;
-  readonly shape: number | null;
 }
 
 /** Maximum number of cached names per table; each takes about 100 bytes. */
@@ -190,9 +186,5 @@ const TEXTS = {
   system: {
     find: 'SELECT key FROM system WHERE project = ? AND uri = ?',
     make: 'INSERT INTO system (project, uri) VALUES (?, ?)',
-  },
-  shape: {
-    find: 'SELECT key FROM shape WHERE collection = ? AND parameters = ?',
-    make: 'INSERT INTO shape (collection, parameters) VALUES (?, ?)',
   },
 } as const;

@@ -20,11 +20,6 @@ export const LAST_VERSION_KEY = 'last_version_key';
  */
 export function noteRemoval(database: SqliteDatabase, statements: Statements): void {
   database.pragma('secure_delete = ON');
-  changeRemovalEpoch(statements);
-}
-
-/** Makes all connections clear their caches: content is removed, or names get other numbers. Inside a transaction. */
-export function changeRemovalEpoch(statements: Statements): void {
   const text = `INSERT OR REPLACE INTO meta (name, value) VALUES ('${REMOVAL_EPOCH}', ?)`;
   statements.write(text).run(randomNumber(60));
 }

@@ -4,12 +4,10 @@ import type { ResourceKey } from '../../../store/resource-key.js';
 import { nextInstant, withVersion } from '../../../store/versioned.js';
 import type { WrittenVersion } from '../../sql/commit-results.js';
 import { checksum } from './checksum.js';
-import { type MarkedEntries, markEntries } from '../../sql/extremes.js';
 import { LAST_VERSION_KEY } from './removal-epoch.js';
 import { removeVersions } from './remove-versions.js';
 import type { PreparedPut } from './prepared-write.js';
 import type { Dictionaries } from './dictionary.js';
-import type { Shapes } from './shapes.js';
 import type { Statements } from '../database/statements.js';
 
 /** The state of a key in the tables `resource` and `version`. */
@@ -24,8 +22,6 @@ export interface ResourceState {
   readonly exists: boolean;
   /** Key of the current version; null if none exists. */
   readonly content: number | null;
-  /** The shape of the current version. */
-  readonly shape: number | null;
   /** How many of the oldest versions were removed. */
   readonly purged: number;
   /** Why it was erased; null: it was not. */
@@ -38,7 +34,6 @@ const NEVER: ResourceState = {
   updated: 0,
   exists: false,
   content: null,
-  shape: null,
   purged: 0,
   erased: null,
 };
@@ -63,17 +58,15 @@ export type VersionMark = readonly [
 export class Versions {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
-  readonly #shapes: Shapes;
   #now = 0;
   /** {@link #now} as an instant. */
   #instant = '';
   #nextKey = 0;
   #newest: VersionMark | undefined;
 
-  constructor(statements: Statements, dictionaries: Dictionaries, shapes: Shapes) {
+  constructor(statements: Statements, dictionaries: Dictionaries) {
     this.#statements = statements;
     this.#dictionaries = dictionaries;
-    this.#shapes = shapes;
   }
 
   /** @param now the instant of all versions to come. Milliseconds since 1970. */
@@ -109,8 +102,8 @@ export class Versions {
     const owner = collection === undefined ? undefined : this.#dictionaries.resources.find(collection, id);
     if (owner === undefined) return NEVER;
     const row = this.#statements.read(READ_STATE).get(owner) as StateRow;
-    const [version, updated, content, shape, purged, erased] = row;
-    return { owner, version, updated, exists: content !== null, content, shape, purged, erased };
+    const [version, updated, content, purged, erased] = row;
+    return { owner, version, updated, exists: content !== null, content, purged, erased };
   }
 
   /**
@@ -121,15 +114,13 @@ export class Versions {
    * @returns undefined if the id has a row already
    */
   addFirst(write: PreparedPut): NewVersion | undefined {
-    const { key, marked, firstText } = write;
+    const { key, firstText } = write;
     const { collections, resources } = this.#dictionaries;
     const collection = collections.intern(key.project, key.type);
     if (resources.isKnown(collection, key.id)) return undefined;
-    const shape = this.#shapes.of(collection, marked);
-    const state = { version: 1, updated: this.#now, content: this.#nextKey, shape };
+    const state = { version: 1, updated: this.#now, content: this.#nextKey };
     const owner = resources.makeIfNew(collection, key.id, state);
     if (owner === undefined) return undefined;
-    this.#shapes.move(null, shape);
     const text =
       firstText?.lastUpdated === this.#instant
         ? firstText.text
@@ -137,26 +128,24 @@ export class Versions {
     return this.#write(owner, collection, 1, this.#now, text);
   }
 
-  /** Writes the version after `state`. @param resource null: a deletion. @param marked its index entries */
-  add(key: ResourceKey, state: ResourceState, resource: AnyResource | null, marked: MarkedEntries): NewVersion {
+  /** Writes the version after `state`. @param resource null: a deletion */
+  add(key: ResourceKey, state: ResourceState, resource: AnyResource | null): NewVersion {
     const collection = this.#dictionaries.collections.intern(key.project, key.type);
     const version = state.version + 1;
     const updated = nextInstant(this.#now, state.version === 0 ? undefined : state.updated);
     const content = resource === null ? null : this.#nextKey;
-    const shape = resource === null ? null : this.#shapes.of(collection, marked);
-    this.#shapes.move(state.shape, shape);
-    const stored = { version, updated, content, shape };
+    const stored = { version, updated, content };
     const owner = state.owner ?? this.#dictionaries.resources.make(collection, key.id, stored);
     if (state.content !== null) this.#statements.write(ADD_PAST).run(collection, state.updated, state.content);
     if (resource === null) this.#statements.write(ADD_PAST).run(collection, updated, this.#nextKey);
-    if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, shape, owner);
+    if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, owner);
     const text = resource === null ? null : jsonLines(withVersion(resource, String(version), this.#instantOf(updated)));
     return this.#write(owner, collection, version, updated, text);
   }
 
   /** Removes all versions of a resource, and writes a deletion as the only one. */
   erase(key: ResourceKey, state: ResourceState, reason: string): NewVersion {
-    const left = this.add(key, state, null, NO_ENTRIES);
+    const left = this.add(key, state, null);
     // Removed after the new version is written, so that its key is above all keys that were ever used.
     removeVersions(this.#statements, left, state.version);
     this.#statements.write(SET_ERASED).run(state.version, reason, left.owner);
@@ -177,22 +166,13 @@ export class Versions {
   }
 }
 
-type StateRow = [
-  version: number,
-  updated: number,
-  content: number | null,
-  shape: number | null,
-  purged: number,
-  erased: string | null,
-];
-
-const NO_ENTRIES: MarkedEntries = markEntries([]);
+type StateRow = [version: number, updated: number, content: number | null, purged: number, erased: string | null];
 
 const SET_ERASED = 'UPDATE resource SET purged = ?, erased = ? WHERE key = ?';
-const READ_STATE = 'SELECT version, updated, content, shape, purged, erased FROM resource WHERE key = ?';
+const READ_STATE = 'SELECT version, updated, content, purged, erased FROM resource WHERE key = ?';
 /** A key never changes its meaning, even if the rows of the last keys were removed: see removal.ts. */
 export const LAST_KEY = `SELECT max(coalesce((SELECT max(key) FROM version), 0),
   coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = '${LAST_VERSION_KEY}'), 0))`;
-const SET_STATE = 'UPDATE resource SET version = ?, updated = ?, content = ?, shape = ? WHERE key = ?';
+const SET_STATE = 'UPDATE resource SET version = ?, updated = ?, content = ? WHERE key = ?';
 const ADD_VERSION = 'INSERT INTO version (key, resource, version, updated, text, sum) VALUES (?, ?, ?, ?, ?, ?)';
 const ADD_PAST = 'INSERT INTO past (collection, updated, version) VALUES (?, ?, ?)';

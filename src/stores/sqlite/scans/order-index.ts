@@ -2,8 +2,7 @@ import type { SortKey } from '../../../search/criteria/criteria.js';
 import { LARGEST, SMALLEST } from '../../sql/extremes.js';
 import { tablesOf, type ValueTable } from '../../sql/index-tables.js';
 import { parameterKey, type RowScope } from '../../sql/rows.js';
-import { allOf, Sql, sql, type SqlValue, unionAll } from '../../sql/sql.js';
-import { shapeScan } from '../rows/shapes.js';
+import { allOf, Sql, sql } from '../../sql/sql.js';
 
 /**
  * An index of resources in the order of one sort key, each once. Its row has the alias `w` in statements.
@@ -27,14 +26,10 @@ export interface OrderIndex {
   readonly isExpression?: boolean;
   /** The columns after the value, which make rows unique. */
   readonly rest: readonly Sql[];
-  /** The value of the resource `r0`; null if it has none. */
-  readonly valueOf: Sql;
-  /** Condition that the resource `r0` has this value. */
-  isValue(value: SqlValue): Sql;
   /** True if no two resources have the same value. */
   readonly unique: boolean;
-  /** Selects the resources without a value; undefined if all have one. */
-  readonly missing?: { readonly scan: Sql; readonly test: Sql };
+  /** Condition that the resource `r0` has no value; undefined if all have one. */
+  readonly isMissing?: Sql;
 }
 
 /** @returns undefined if no index has the order: references are ordered by a text that no column holds */
@@ -47,8 +42,6 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
       key: sql`w.key`,
       value: sql`w.id`,
       rest: [],
-      valueOf: sql`${row}.id`,
-      isValue: (value) => sql`${row}.id = ${value}`,
       unique: true,
     };
   }
@@ -59,14 +52,13 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
       key: sql`w.key`,
       value: sql`w.updated`,
       rest: [sql`w.key`],
-      valueOf: sql`${row}.updated`,
-      isValue: (value) => sql`${row}.updated = ${value}`,
       unique: false,
     };
   }
   const [table, other] = tablesOf(scope.dialect.model, scope.type, parameter);
   const number = parameterKey(scope, parameter);
-  if (table === undefined || other !== undefined || table === 'reference' || number === undefined) return undefined;
+  if (table === undefined || other !== undefined || number === undefined) return undefined;
+  if (table === 'quantity' || table === 'reference') return undefined;
   const { columns, index, value, restriction } = WALKS[table];
   const mark = descending ? LARGEST : SMALLEST;
   const w = new Sql('w', []);
@@ -80,25 +72,9 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
     value: value(w),
     isExpression: table === 'string',
     rest: columns.map((column) => sql`w.${column}`),
-    valueOf: sql`(SELECT ${value(sql`x`)} FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)})`,
-    isValue: (text) =>
-      sql`EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)} AND ${value(sql`x`)} = ${text})`,
     unique: false,
-    missing: {
-      scan:
-        table === 'token'
-          ? unionAll([shapeScan(collection as number, number as number, 'none'), codelessScan(number, own)])
-          : shapeScan(collection as number, number as number, 'none'),
-      test: sql`NOT EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)})`,
-    },
+    isMissing: sql`NOT EXISTS (SELECT 1 FROM ${name} x INDEXED BY ${key} WHERE x.resource = ${row}.key AND ${own(sql`x`)})`,
   };
-}
-
-/** Resources with tokens that all lack a code: they have values, but no sort value. */
-function codelessScan(parameter: SqlValue, own: (x: Sql) => Sql): Sql {
-  return sql`SELECT z.resource FROM token z INDEXED BY token_by_value
-    WHERE z.parameter = ${parameter} AND z.code IS NULL AND z.grp = 0 AND NOT EXISTS (
-      SELECT 1 FROM token x INDEXED BY sqlite_autoindex_token_1 WHERE x.resource = z.resource AND ${own(sql`x`)})`;
 }
 
 interface Walk {
@@ -112,7 +88,7 @@ interface Walk {
 const plain = (x: Sql): Sql => sql`${x}.grp = 0`;
 const RESOURCE = sql`resource`;
 
-const WALKS: { readonly [Table in Exclude<ValueTable, 'reference'>]: Walk } = {
+const WALKS: { readonly [Table in Exclude<ValueTable, 'quantity' | 'reference'>]: Walk } = {
   token: { index: sql`token_by_value`, value: (x) => sql`${x}.code`, columns: [RESOURCE], restriction: plain },
   string: {
     index: sql`string_by_place`,
@@ -121,11 +97,5 @@ const WALKS: { readonly [Table in Exclude<ValueTable, 'reference'>]: Walk } = {
     restriction: (x) => allOf([plain(x), sql`${x}.extreme & 3 <> 0`]),
   },
   date: { index: sql`date_by_value`, value: (x) => sql`${x}.low`, columns: [sql`high`, RESOURCE], restriction: plain },
-  quantity: {
-    index: sql`quantity_by_value`,
-    value: (x) => sql`${x}.low`,
-    columns: [sql`high`, RESOURCE],
-    restriction: plain,
-  },
   uri: { index: sql`uri_by_value`, value: (x) => sql`${x}.value`, columns: [RESOURCE], restriction: plain },
 };

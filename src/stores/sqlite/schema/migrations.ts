@@ -6,7 +6,12 @@ import { SEGMENT_TABLES } from '../rows/segment-tables.js';
 type Migration = (database: SqliteDatabase) => void;
 
 /** One migration per step: the first leads from schema version 1 to 2. Released migrations never change. */
-export const MIGRATIONS: readonly Migration[] = [addChecksums, addIndexWorkShapesAndPast, addSegments, addFeed];
+export const MIGRATIONS: readonly Migration[] = [
+  addChecksums,
+  addIndexWorkShapesAndPast,
+  addSegments,
+  addFeedAndRemoveShapes,
+];
 
 /** 2: checksums. */
 function addChecksums(database: SqliteDatabase): void {
@@ -42,9 +47,21 @@ function addSegments(database: SqliteDatabase): void {
   database.exec(`DROP TABLE IF EXISTS skip; ${SEGMENT_TABLES}`);
 }
 
-/** 5: the feed. Keys of versions tell where commits begin from here on, and no position is given for versions before. */
-function addFeed(database: SqliteDatabase): void {
-  database.exec(ADD_FEED_SECRET);
+/**
+ * 5: the feed, and fewer and smaller indexes. Keys of versions show where commits begin from here on, and no position is
+ * given for versions before. Segments answer what the removed indexes were for; the first search creates those that have
+ * changed: see value-indexes.ts.
+ */
+function addFeedAndRemoveShapes(database: SqliteDatabase): void {
+  database.exec(`
+    ${ADD_FEED_SECRET}
+    DROP INDEX IF EXISTS resource_by_shape;
+    ALTER TABLE resource DROP COLUMN shape;
+    DROP TABLE shape;
+    DROP INDEX IF EXISTS token_by_value;
+    DROP INDEX IF EXISTS quantity_by_value;
+    DROP INDEX IF EXISTS quantity_by_end;
+    DROP INDEX IF EXISTS reference_by_value;`);
 }
 
 export const ADD_FEED_SECRET = `INSERT OR IGNORE INTO meta (name, value) VALUES ('${FEED_SECRET}', lower(hex(randomblob(16))));`;

@@ -8,13 +8,9 @@ import { SEGMENT_TABLES } from '../rows/segment-tables.js';
  * parameter     (collection, code)           one number per search parameter of a collection: a scan of an index
  *                                            under it can never leave the project or the type
  * system        (project, uri)               0: no system
- * shape         (collection, parameters)     the set of parameters that have values, with the number of such resources:
- *                                            resources of one shape are one range, those that lack a parameter are few
- *                                            ranges, and no count of a type looks at its resources. See shapes.ts
  * resource      (collection, id)             also for mere reference targets (version 0)
  *               version, updated (ms)        of the newest version
  *               content                      version.key of the current version; null: deleted or never written
- *               shape                        of the current version; null where content is
  *               purged                       how many of the oldest versions were removed
  *               erased                       why it was erased; null: it was not
  * version       (resource, version)          immutable; a key never changes its meaning. text null: a deletion. Keys grow in
@@ -24,8 +20,8 @@ import { SEGMENT_TABLES } from '../rows/segment-tables.js';
  *
  * token, string, date, quantity, reference, uri
  *               one row per index value of a current resource, clustered by resource for sorting, residual tests and
- *               removal, with indexes by value for finding: see value-indexes.ts. grp: the composite group, 0 for
- *               plain parameters
+ *               removal, with indexes by value for finding: see value-indexes.ts. Quantities have none: segments find
+ *               by them. grp: the composite group, 0 for plain parameters
  *               extreme                      whether the value is the smallest or largest of its resource, so that the
  *                                            index by value gives resources in the order of a sort. See extremes.ts
  * segment_list, segment_row, segment_written
@@ -40,8 +36,8 @@ import { SEGMENT_TABLES } from '../rows/segment-tables.js';
  * `sum`, where a table has it, is a checksum of its other columns, in `resource` of the name; see checksum.ts.
  * ```
  *
- * `date` and `quantity` hold intervals. Finding by their start is one range scan. To make finding by their end one too,
- * the few long intervals have an index of their own (see sql/intervals.ts).
+ * `date` and `quantity` hold intervals. Finding by their start is one range scan. To make finding dates by their end one
+ * too, the few long intervals have an index of their own (see sql/intervals.ts).
  */
 export const SCHEMA = `
 CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -50,13 +46,10 @@ CREATE TABLE collection (
 CREATE TABLE parameter (
   key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, code TEXT NOT NULL, UNIQUE (collection, code));
 CREATE TABLE system (key INTEGER PRIMARY KEY, project TEXT NOT NULL, uri TEXT NOT NULL, UNIQUE (project, uri));
-CREATE TABLE shape (
-  key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, parameters TEXT NOT NULL, resources INTEGER NOT NULL DEFAULT 0,
-  UNIQUE (collection, parameters));
 CREATE TABLE resource (
   key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, id TEXT NOT NULL,
   version INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL DEFAULT 0, content INTEGER,
-  sum INTEGER, shape INTEGER, purged INTEGER NOT NULL DEFAULT 0, erased TEXT, UNIQUE (collection, id));
+  sum INTEGER, purged INTEGER NOT NULL DEFAULT 0, erased TEXT, UNIQUE (collection, id));
 CREATE TABLE version (
   key INTEGER PRIMARY KEY, resource INTEGER NOT NULL, version INTEGER NOT NULL, updated INTEGER NOT NULL, text TEXT,
   sum INTEGER);

@@ -3,12 +3,12 @@ import type { Statements } from '../database/statements.js';
 import { inTransaction } from '../database/transaction.js';
 
 /**
- * The indexes by value, shape and instant, which searches need and every write maintains.
+ * The indexes by value and instant, which searches need and every write maintains.
  *
  * A load into an empty file does without them: the first large commit drops them, and the first search, or the end of
  * the store, creates them again. Sorting all rows once takes a fifth of the time of adding each in its place. The
- * schema of the file is the only record of this, so an interrupted load needs no repair. They are never dropped from a
- * file with content.
+ * schema of the file is the only record of this, so an interrupted load needs no repair. Only a migration drops them from
+ * a file with content.
  */
 export class ValueIndexes {
   readonly #database: SqliteDatabase;
@@ -59,19 +59,17 @@ export function isIndexDropped(error: unknown): boolean {
   return DROPPED.test(String(cause?.message));
 }
 
-const DROPPED = /^no such index: \w+_by_(?:value|place|end|shape|updated)$/;
+const DROPPED = /^no such index: \w+_by_(?:value|place|end|updated)$/;
 
 const INDEXES: readonly string[] = [
-  'token_by_value ON token (parameter, code, resource, system, extreme)',
+  'token_by_value ON token (parameter, code, resource, system, extreme) WHERE grp = 0',
   'string_by_value ON string (parameter, folded, resource, extreme) WHERE grp = 0',
   'string_by_place ON string (parameter, coalesce(collation, folded), resource, extreme) WHERE grp = 0 AND extreme & 3 <> 0',
   'date_by_value ON date (parameter, low, high, resource, extreme) WHERE grp = 0',
   'date_by_end ON date (parameter, high, low, resource, extreme) WHERE grp = 0 AND high - low > 86400000',
-  'quantity_by_value ON quantity (parameter, low, high, resource, extreme, system, code) WHERE grp = 0',
-  'quantity_by_end ON quantity (parameter, high, low, resource, extreme, system, code) WHERE grp = 0 AND high > low',
-  'reference_by_value ON reference (parameter, target, resource)',
+  'quantity_by_value ON quantity (parameter, low, high, resource) WHERE grp = 0 AND system IS NULL',
+  'reference_by_value ON reference (target, parameter, resource)',
   'uri_by_value ON uri (parameter, value, resource, extreme) WHERE grp = 0',
-  'resource_by_shape ON resource (shape) WHERE shape IS NOT NULL',
   'resource_by_updated ON resource (collection, updated, content) WHERE content IS NOT NULL',
 ];
 

@@ -6,7 +6,7 @@ import type { ReferenceTarget } from '../../../store/resource-key.js';
 import type { SearchQuery } from '../../../store/search-query.js';
 import type { StatementPlan } from '../../../store/store.js';
 import { chooseScan } from '../pages/choose-scan.js';
-import { countOfConditions } from './count-conjunction.js';
+import { countStatement } from './count.js';
 import type { SqlDialect } from '../../sql/dialect.js';
 import { planRows } from '../../sql/plan.js';
 import { inPlan, parameterKey, type RowPlan, rowScope, type RowScope } from '../../sql/rows.js';
@@ -20,7 +20,6 @@ import { PreparedSearch } from '../pages/prepared-search.js';
 import { shortPage, shortStatement } from '../pages/short-page.js';
 import { withNeededBase, withUsableBase } from './needed-base.js';
 import { readsTogether, ReverseStatements } from './reverse-statements.js';
-import { countOfShapes } from '../rows/shapes.js';
 import type { SegmentPage } from '../../segments/segment-search.js';
 import { READ_ROW } from '../segments/segment-port.js';
 import type { ConnectionSegments } from '../segments/connection-segments.js';
@@ -122,22 +121,11 @@ export class Searches {
   #count(search: PreparedSearch): number {
     const { conditions, narrow, query } = search;
     if (conditions.some(({ test }) => test === FALSE)) return 0;
-    const isOfShapes =
-      conditions.length === 0 || (conditions.length === 1 && conditions[0]!.criteria?.kind === 'missing');
     const found =
-      isOfShapes || narrow !== undefined
+      narrow !== undefined
         ? undefined
         : this.#segments.search({ ...query, limit: 0, offset: 0, after: undefined, before: undefined });
-    return found?.total ?? (this.#statements.get(this.#countStatement(search))![0] as number);
-  }
-
-  #countStatement(search: PreparedSearch): Sql {
-    const { scope } = search;
-    const collection = scope.collection as number;
-    return countOfConditions(search, (parameter) => {
-      const key = parameterKey(scope, parameter) as number;
-      return this.#statements.get(countOfShapes(collection, key, 'several'))![0] !== 0;
-    });
+    return found?.total ?? (this.#statements.get(countStatement(search))![0] as number);
   }
 
   /** The first match as `Type/id`; undefined for none. */
@@ -236,7 +224,7 @@ export class Searches {
     if (search.scope.collection === undefined) return [];
     return this.#snapshot(() => {
       const page = query.limit === 0 ? [] : [this.#explainPage(search)];
-      const count = query.total === true ? [{ statement: this.#countStatement(search) }] : [];
+      const count = query.total === true ? [{ statement: countStatement(search) }] : [];
       return [...page, ...count];
     });
   }

@@ -8,13 +8,12 @@ import type { FingerprintsOf } from '../../segments/evaluation.js';
 import { FORMAT, type SegmentPort } from '../../segments/port.js';
 import { DamagedSegment, SegmentCache } from '../../segments/segment-rows.js';
 import { SegmentIndex, type SegmentPage, type SegmentQuery, typesOf } from '../../segments/segment-search.js';
-import { type PreparedErasure, type Progress, SegmentUpkeep } from '../../segments/upkeep.js';
+import { type PreparedErasure, type Progress, SEGMENT_TUNING, SegmentUpkeep } from '../../segments/upkeep.js';
 import { type DueType, NO_WORK, type SegmentNeeds } from '../../sql/segment-refresh.js';
 import { LOOP_TURN } from '../../../platform/pace.js';
 import { type Guard, TooLong } from '../database/guard.js';
 import { inTransaction } from '../database/transaction.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
-import { countOfCollection } from '../rows/shapes.js';
 import { listIdOf, type SegmentSource, SqliteSegmentPort } from './segment-port.js';
 import { removeSegments } from '../rows/segment-tables.js';
 import { TUNING } from '../scans/tuning.js';
@@ -127,7 +126,7 @@ export class ConnectionSegments {
     if (collection === undefined || !status.isOurs) return undefined;
     const row = statements.read(READ_PROGRESS).get(mostWritten, collection) as ProgressRow | undefined;
     if (row !== undefined) return { list: row[0], isComplete: row[1] === FORMAT, written: row[2], resources: 0 };
-    const [resources] = statements.get(countOfCollection(collection)) as [number];
+    const [resources] = statements.read(COUNT_RESOURCES).get(collection, SEGMENT_TUNING.minResources) as [number];
     return { list: undefined, isComplete: false, written: 0, resources };
   }
 
@@ -205,3 +204,5 @@ const LIST_TYPES = `SELECT c.project, c.type, l.id FROM collection c LEFT JOIN s
   ORDER BY c.key`;
 const READ_PROGRESS = `SELECT l.id, l.built, (SELECT count(*) FROM (SELECT 1 FROM segment_written w
   WHERE w.collection = l.collection LIMIT ?)) FROM segment_list l WHERE l.collection = ?`;
+const COUNT_RESOURCES = `SELECT count(*) FROM (
+  SELECT 1 FROM resource WHERE collection = ? AND content IS NOT NULL LIMIT ?)`;
