@@ -25,13 +25,14 @@ export const LAYERS = {
   audit: ['fhir', 'search', 'store', 'telemetry', 'platform'],
   stores: ['store', 'search', 'fhirpath', 'fhir', 'telemetry', 'platform'],
   access: BELOW_ACCESS,
+  live: BELOW_INTERACTIONS,
   interactions: BELOW_INTERACTIONS,
   import: BELOW_IMPORT,
   projects: BELOW_PROJECTS,
-  repository: ['projects', ...BELOW_PROJECTS],
+  repository: ['live', 'projects', ...BELOW_PROJECTS],
   // Knows no store, no project and no repository: what it carries out, it carries out through interactions.
-  graphql: ['client', ...BELOW_IMPORT],
-  http: ['graphql', 'repository', 'projects', ...BELOW_PROJECTS],
+  graphql: ['client', 'live', ...BELOW_IMPORT],
+  http: ['live', 'graphql', 'repository', 'projects', ...BELOW_PROJECTS],
   // What hosts' own tests use; nothing else imports it.
   'test-service': ['http', 'graphql', 'repository', 'projects', 'stores', ...BELOW_PROJECTS],
   testing: ['store', 'search', 'fhir'],

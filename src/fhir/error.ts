@@ -86,14 +86,16 @@ export interface ErrorDetails {
     readonly value?: number;
   };
   readonly throttled: {
-    /** `concurrency`. */
+    /** `concurrency`, or a limit of `streams`. */
     readonly limit?: string;
-    /** The maximum number of waiting requests, or the maximum wait in milliseconds. */
+    /** The maximum number of waiting requests or of streams, or the maximum wait in milliseconds. */
     readonly max?: number;
     /** Seconds to wait before a retry. */
     readonly retryAfter?: number;
   };
   readonly unavailable: {
+    /** The store was closed. */
+    readonly closed?: boolean;
     /** The file of the database. */
     readonly path?: string;
     /** The option with which the service that owns the database can open it. */
@@ -177,6 +179,8 @@ export const ERROR_CODES = {
   'too-costly': { status: 422, issue: 'too-costly' },
   /** Too many requests of the caller or the project are waiting; a retry after `details.retryAfter` may succeed. */
   throttled: { status: 429, issue: 'throttled' },
+  /** A subscription cannot go on, since what its reader knows is not certain any more: read anew, and subscribe again. */
+  reset: { status: 410, issue: 'processing' },
   /** The host's `signal` or the time limit ended the work. */
   aborted: { status: 503, issue: 'timeout' },
   /** The store cannot be reached or written right now; a retry may succeed. */

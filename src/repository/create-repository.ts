@@ -12,6 +12,7 @@ import {
 import type { Repository, RepositoryContext } from './repository.js';
 import { searchBundle } from './search-bundle.js';
 import { auditedParameters } from './search-query.js';
+import { subscribe } from './subscribe.js';
 import * as writes from './write-resource.js';
 
 /**
@@ -65,6 +66,7 @@ export function repositoryOf(open: OpenRepository): Repository {
         facts.results = versions.entry?.length ?? 0;
         return bundle(versions);
       }),
+    subscribe: (type, query = {}, options = {}) => subscribe(open, type, query, options),
     transaction: (request, options = {}) =>
       operation(context, request?.type === 'batch' ? 'batch' : 'transaction', async (bounded, facts) => {
         const { bundleTargets, carryOutBundle } = await loadTransactions();

@@ -54,6 +54,8 @@ export interface OpenRepository {
   ): Promise<WrittenResource>;
   /** Carries out one write. */
   write(request: WriteRequest, session: RepositorySession): Promise<WriteOutcome | undefined>;
+  /** A private copy of a resource for the caller. */
+  copy(resource: AnyResource): AnyResource;
   /** A private copy of a Bundle for the caller. */
   bundle<Content extends Resource>(made: object): Promise<Bundle<Content>>;
 }
@@ -82,6 +84,7 @@ export function openRepository(context: RepositoryContext): OpenRepository {
     context,
     baseUrl,
     interact,
+    copy,
     withResource: (interaction, target, work) =>
       interact(interaction, target, async (facts, session) => {
         const resource = await work(facts, session);

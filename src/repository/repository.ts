@@ -4,6 +4,7 @@ import type { CallLimits } from '../access/limits/call-limits.js';
 import type { AuditOptions } from '../audit/audit.js';
 import type { JsonPatchOperation } from '../fhir/json-patch.js';
 import type { Stored } from '../fhir/resource.js';
+import type { LiveEventKind } from '../live/live-event.js';
 import type { GuardedSession } from '../interactions/interaction-session.js';
 import type { ResourceStore } from '../store/store.js';
 import type { RepositorySearch } from './search-query.js';
@@ -173,6 +174,35 @@ export interface Repository {
   ): Promise<Bundle<Stored<ExtractResource<Type>>>>;
 
   /**
+   * Follows a search: what begins to match, what changes visibly, and what matches no more, each as the caller sees it.
+   * Filter and rights are evaluated on the version before a change and on the one after it.
+   *
+   * The subscription begins at the call, so that a search after the call misses nothing: apply the events to its matches.
+   * Events may come again after a break, and several changes may come as one; `leave` says no reason. A slow reader gets the
+   * newest version. It ends without an error when the loop ends, by the signal, and when the store is closed.
+   *
+   * @param query as for {@link search}, without order, pages and included resources
+   * @throws FhirError `invalid` - a malformed search
+   * @throws FhirError `unsupported` - the filter or the caller's rules depend on other resources (chains, `_has`, value
+   * sets); the store does not list its changes
+   * @throws FhirError `throttled` - more subscriptions than `limits.streams` allows
+   * @throws FhirError `reset`, while it runs - what the reader knows is not certain any more: the position is too old or of
+   * another database, the caller's rules have changed, content was erased. Read anew, and subscribe again.
+   * @throws FhirError the codes of `signIn`, while it runs - the caller could not sign in any more
+   *
+   * @example
+   * for await (const { event, id, resource } of repository.subscribe('Observation', { patient: 'p1' })) {
+   *   if (event === 'leave') board.delete(id);
+   *   else board.set(id, resource);
+   * }
+   */
+  subscribe<Type extends ResourceType>(
+    type: Type,
+    query?: RepositorySearch,
+    options?: SubscribeOptions,
+  ): AsyncGenerator<ResourceEvent<Stored<ExtractResource<Type>>>, undefined, undefined>;
+
+  /**
    * Executes a Bundle: a `transaction` atomically, a `batch` entry by entry. Resources that are POSTed get new ids, and
    * links to them are rewritten.
    *
@@ -213,6 +243,25 @@ export interface MatchOptions extends WriteOptions {
 export interface UpdateOptions extends MatchOptions {
   /** `*`: the resource must not exist yet, else `precondition-failed`. */
   readonly ifNoneMatch?: '*' | undefined;
+}
+
+/** Options of `subscribe`. */
+export interface SubscribeOptions {
+  /** The position of an event, to go on after it. Default: the position at the call. */
+  readonly after?: string | undefined;
+  /** Ends the subscription, without an error. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A change of the matches of a search, as the caller sees them. */
+export interface ResourceEvent<Resource> {
+  /** It matches now and did not before; it still matches and a visible element differs; it matched before and does not now. */
+  readonly event: LiveEventKind;
+  readonly id: string;
+  /** The current version; absent for `leave`. */
+  readonly resource?: Resource | undefined;
+  /** Where to go on after a break: opaque. Going on there misses nothing, and repeats some events at most. */
+  readonly position: string;
 }
 
 /** A page of the versions of a resource. */

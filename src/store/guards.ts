@@ -41,7 +41,7 @@ export function assertFewResources(count: number, options: CallOptions | undefin
 
 /** The rejection of every method of a closed store. */
 export function storeClosed(): FhirError {
-  return new FhirError('unavailable', 'The store is closed');
+  return new FhirError('unavailable', 'The store is closed', { details: { closed: true } });
 }
 
 /**

@@ -118,6 +118,7 @@ const PROVOCATIONS: { readonly [Code in ErrorCode]: (clinic: Clinic) => Promise<
     throw (others.at(-1) as PromiseRejectedResult).reason;
   },
   'too-costly': (clinic) => fromGraphql('{ PatientList { id } }', { ...clinic, limits: { depth: 1 } }),
+  reset: ({ repository }) => repository.subscribe('Patient', {}, { after: 'of another database' }).next(),
   aborted: (clinic) => fromGraphql('{ PatientList { id } }', { ...clinic, signal: AbortSignal.abort() }),
   unavailable: async ({ store, repository }) => {
     await store.close();

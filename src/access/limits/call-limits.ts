@@ -2,6 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import type { StoreContext } from '../../store/store.js';
 import { TextBudget } from '../../store/text-budget.js';
 import type { ConcurrencyOptions } from './concurrency.js';
+import type { StreamLimitOptions } from './stream-limits.js';
 
 /** Limits of one call of the library. */
 export interface CallLimits {
@@ -18,6 +19,8 @@ export interface CallLimits {
   readonly bytes?: number | undefined;
   /** How many requests run at the same time, and how many wait. Default: no limit. */
   readonly concurrency?: ConcurrencyOptions | undefined;
+  /** How many subscriptions are open at the same time. */
+  readonly streams?: StreamLimitOptions | undefined;
 }
 
 /** The context of trusted host code under limits. */

@@ -72,7 +72,7 @@ const MAX_NAME = 500;
  * Whether every change that can affect this member's rights also changes the epoch. Changes of value sets do not, and
  * neither does the end of a RelatedPerson's period.
  */
-function isDecidedByEpoch({ user, profile, grants }: Member): boolean {
+export function isDecidedByEpoch({ user, profile, grants }: Member): boolean {
   const types = [user, profile].map((reference) => splitReference(reference).type);
   return (
     types.every((type) => type !== 'RelatedPerson' && decidesAccess({ kind: 'delete', key: keyOf(type) })) &&

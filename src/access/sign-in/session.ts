@@ -59,6 +59,11 @@ export function termsOf(caller: MemberCaller): SessionTerms | undefined {
   return standing && termsAt(standing, standing.clock());
 }
 
+/** The session of a caller, and the member as it signed in; undefined for a caller that `signIn` did not make. */
+export function standingOf(caller: MemberCaller): (Session & { readonly member: Member }) | undefined {
+  return STANDINGS.get(caller);
+}
+
 function termsAt({ requirePolicy, issued, member }: Standing, now: number): SessionTerms {
   return { requirePolicy, issued, accepted: member.revoked.mark, now };
 }

@@ -5,24 +5,25 @@ import { parametersOf } from '../../search/criteria/parameters-of.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import { auditedCaller, operation, type OperationContext } from '../operation.js';
-import { derivedCaller, type MemberCaller } from '../caller.js';
+import { assertNotEnded, derivedCaller, type MemberCaller } from '../caller.js';
 import type { CallLimits } from '../limits/call-limits.js';
 import { narrowedLike } from '../narrow/narrowed-caller.js';
 import { isForEmergency } from '../policy/policy-grant.js';
 import type { AccessRules } from '../rule.js';
 import { findMembership, namedBy, strangerOf, type SignInIdentity } from './find-membership.js';
-import { type KeptSignIn, KeptSignIns, signInKey } from './kept-sign-ins.js';
+import { isDecidedByEpoch, type KeptSignIn, KeptSignIns, signInKey } from './kept-sign-ins.js';
 import { makingCaller, type CallerRequest, type Emergency } from './make-caller.js';
 import {
   assertNotExpired,
   assertNotRevoked,
   readMember,
   readMemberAgain,
+  rightsOf,
   type CurrentState,
   type FoundMembership,
   type Member,
 } from './member.js';
-import { beginSession, joinSession, termsOf, type Session } from './session.js';
+import { beginSession, joinSession, standingOf, termsOf, type Session } from './session.js';
 
 /** Options of `signIn`. */
 export interface SignInOptions extends AuditOptions {
@@ -169,6 +170,47 @@ export async function signInAgain(
   const again = narrowedLike(await callerOf(store, member, { purpose, requestId, emergency }), caller);
   joinSession(again, caller);
   return { caller: again, lastUpdated, isListed };
+}
+
+/**
+ * The caller of a member that works for long, with the current state of its membership: the same one if its rights are the
+ * same, another one if only its rules are.
+ *
+ * @returns undefined if its rules have changed
+ * @throws FhirError as {@link signIn}; `forbidden` - its emergency access has ended
+ */
+export async function renewCaller(store: ResourceStore, caller: MemberCaller): Promise<MemberCaller | undefined> {
+  assertNotEnded(caller);
+  const standing = standingOf(caller);
+  if (standing === undefined) return caller;
+  const { member } = await readMemberAgain(store, standing.member, termsOf(caller)!);
+  if (rightsOf(member) === rightsOf(standing.member)) return caller;
+  const { purpose, requestId, emergency } = caller;
+  const clock = (): Date => new Date(standing.clock());
+  const request = { purpose, requestId, emergency: emergency && { ...emergency, clock } };
+  const again = narrowedLike(await callerOf(store, member, request), caller);
+  if (rulesText(again) !== rulesText(caller)) return undefined;
+  beginSession(again, member, standing);
+  return again;
+}
+
+/** Whether the rights of a caller can change without a change of the store's epoch. */
+export function mayChangeUnnoticed(caller: MemberCaller): boolean {
+  const standing = standingOf(caller);
+  return standing !== undefined && !isDecidedByEpoch(standing.member);
+}
+
+/** How long the access of a caller lasts, in milliseconds; Infinity: without an end. */
+export function timeLeft(caller: MemberCaller): number {
+  const standing = standingOf(caller);
+  const end = Math.min(standing?.member.end ?? Infinity, Date.parse(caller.emergency?.until ?? '') || Infinity);
+  return end - (standing?.clock() ?? Date.now());
+}
+
+function rulesText({ rules }: MemberCaller): string {
+  const ofType = (type: string): unknown =>
+    rules.rulesFor(type).map(({ interactions, criteria, hidden }) => [[...interactions], criteria, hidden]);
+  return JSON.stringify(rules.model.resourceTypes.map(ofType));
 }
 
 async function callerOf(

@@ -125,7 +125,7 @@ class LongAlternatives {
 
   constructor(alternatives: readonly Criteria[]) {
     this.others = alternatives.filter((one) => {
-      const texts = one.kind === 'match' ? textsOf(one.test) : [];
+      const texts = one.kind === 'match' ? textsOfTest(one.test) : [];
       for (const text of texts) {
         const { parameter } = one as MatchCriteria;
         pushTo(
@@ -142,7 +142,7 @@ class LongAlternatives {
   somePasses({ entries }: SearchSubject): boolean {
     for (const [parameter, byText] of this.#byText) {
       for (const { value } of entries.get(parameter) ?? []) {
-        const text = textOf(value);
+        const text = textOfValue(value);
         const possible = text === undefined ? undefined : byText.get(text);
         if (possible?.some(({ test }) => testValue(test, value)) === true) return true;
       }
@@ -152,7 +152,7 @@ class LongAlternatives {
 }
 
 /** The strings that a passing value can have; empty if other values can pass. */
-function textsOf(test: ValueTest): readonly string[] {
+export function textsOfTest(test: ValueTest): readonly string[] {
   switch (test.kind) {
     case 'token':
       if (test.code === undefined || test.negated === true || test.below === true) return [];
@@ -168,7 +168,8 @@ function textsOf(test: ValueTest): readonly string[] {
   }
 }
 
-function textOf(value: IndexValue): string | undefined {
+/** The string of a value that {@link textsOfTest} compares. */
+export function textOfValue(value: IndexValue): string | undefined {
   switch (value.kind) {
     case 'token':
       return value.code;

@@ -57,7 +57,10 @@ function contentOf(file: string): unknown {
         .prepare(`SELECT * FROM ${table}`)
         .raw()
         .all()
-        .filter((row) => !['access_epoch', 'feed_secret', 'index_epoch', 'removal_epoch'].includes((row as readonly string[])[0]!)),
+        .filter(
+          (row) =>
+            !['access_epoch', 'feed_secret', 'index_epoch', 'removal_epoch'].includes((row as readonly string[])[0]!),
+        ),
     ]),
   };
   database.close();

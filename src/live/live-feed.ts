@@ -1,0 +1,323 @@
+import type { Caller, MemberCaller } from '../access/caller.js';
+import { type StreamLimits, tooManyStreams } from '../access/limits/stream-limits.js';
+import { mayChangeUnnoticed, renewCaller } from '../access/sign-in/sign-in.js';
+import { FhirError, maskError } from '../fhir/error.js';
+import { getOrCreate } from '../platform/collections.js';
+import { Pace } from '../platform/pace.js';
+import { parametersOf, type TypeParameter } from '../search/criteria/parameters-of.js';
+import { localized } from '../search/evaluate/localized.js';
+import { SERVER_SCOPE } from '../store/resource-key.js';
+import type { ResourceStore } from '../store/store.js';
+import { storeBehind } from '../store/store-view.js';
+import { type ChangedResource, type LivePage, readLivePage } from './changed-resources.js';
+import { type Followed, isSeenApart, liveEvent, type LiveEvent } from './live-event.js';
+import { isBroad, SubscriptionIndex } from './subscription-index.js';
+
+/** Events of a page, for one stream. */
+export interface LiveBatch {
+  readonly events: readonly LiveEvent[];
+  /** Where the page began: a reader that has not seen all events goes on here. */
+  readonly from: string;
+  /** Where a reader that has seen all events goes on. */
+  readonly position: string;
+}
+
+/** A stream as the feed sees it. */
+export interface FeedStream extends Followed {
+  /** Equal for streams that see the same: see {@link VersionView.key}. */
+  readonly key: string;
+  readonly store: ResourceStore;
+  /** Replaced when the caller's membership changes and its rules stay the same. */
+  caller: Caller;
+  readonly limits: StreamLimits;
+  readonly baseUrl: string | undefined;
+  /** The stream gets its next events, which it waits for. */
+  deliver(batch: LiveBatch): void;
+  /** The stream ends; without an error if it simply stops. */
+  end(error?: FhirError): void;
+}
+
+/** Streams that see the same, evaluated once. */
+interface Group extends Followed {
+  readonly key: string;
+  readonly type: string;
+  readonly criteria: Followed['view']['criteria'];
+  readonly streams: Set<FeedStream>;
+}
+
+/** Without news, the feed is read so often, in milliseconds; the rights of all callers are compared with their epoch. */
+const POLL_MS = 1_000;
+
+/** Callers whose rights can change without a change of the epoch are checked so often, in milliseconds. */
+const RECHECK_MS = 5_000;
+
+/** Pages that are kept for streams that are a little behind. */
+const RECENT_PAGES = 8;
+
+/**
+ * The feed of a project, read once for all its streams in this process.
+ *
+ * A stream that waits is at the head. Each page moves the head, and those that the page concerns get its events. A stream
+ * whose reader is busy has a position and no queue: it reads the pages after it by itself, until it reaches the head.
+ */
+export class LiveFeed {
+  readonly #streams = new Set<FeedStream>();
+  /** The number of streams of each caller, and of groups that every change tests. */
+  readonly #held = new Map<string, number>();
+  #broad = 0;
+  readonly #groups = new Map<string, Group>();
+  /** By base URL. */
+  readonly #indexes = new Map<string | undefined, SubscriptionIndex<Group>>();
+  readonly #waiting = new Set<FeedStream>();
+  readonly #pages = new Map<string, Promise<LivePage>>();
+  /** Undefined while nobody waits. */
+  #head: string | undefined;
+  #mark = 0;
+  #epoch: string | undefined;
+  #checked = 0;
+  #hasNews = false;
+  #wake: () => void = () => undefined;
+  #isRunning = false;
+
+  private constructor(
+    private readonly store: ResourceStore,
+    private readonly project: string,
+  ) {}
+
+  /** @throws FhirError `unsupported` - the store does not list changes */
+  static of(opened: ResourceStore, project: string): LiveFeed {
+    const store = storeBehind(opened);
+    if (store.changes === undefined) {
+      throw new FhirError('unsupported', 'The store does not list its changes, so there are no subscriptions');
+    }
+    const feeds = getOrCreate(FEEDS, store, () => new Map<string, LiveFeed>());
+    return getOrCreate(feeds, project, () => new LiveFeed(store, project));
+  }
+
+  /** The position at this moment: what is committed after the call is after it. */
+  async now(): Promise<string> {
+    return (await this.store.changes!({ project: this.project })).position;
+  }
+
+  /** @throws FhirError `throttled` - see {@link StreamLimits} */
+  open(stream: FeedStream): void {
+    const { view, baseUrl, key, caller, limits } = stream;
+    const holder = holderOf(caller);
+    const held = this.#held.get(holder) ?? 0;
+    const isBroadened = !this.#groups.has(key) && isBroad(view.criteria);
+    if (held >= limits.caller) throw tooManyStreams('caller', limits);
+    if (this.#streams.size >= limits.project) throw tooManyStreams('project', limits);
+    if (isBroadened && this.#broad >= limits.broad) throw tooManyStreams('broad', limits);
+    this.#held.set(holder, held + 1);
+    this.#streams.add(stream);
+    const group = getOrCreate(this.#groups, key, (): Group => {
+      if (isBroadened) this.#broad += 1;
+      const { type, criteria } = view;
+      const made = { key, type, criteria, view, differs: stream.differs, streams: new Set<FeedStream>() };
+      getOrCreate(this.#indexes, baseUrl, () => new SubscriptionIndex<Group>()).add(made);
+      return made;
+    });
+    group.streams.add(stream);
+    if (!this.#isRunning) void this.#run();
+  }
+
+  close(stream: FeedStream): void {
+    if (!this.#streams.delete(stream)) return;
+    this.#waiting.delete(stream);
+    const holder = holderOf(stream.caller);
+    const held = this.#held.get(holder)!;
+    if (held === 1) this.#held.delete(holder);
+    else this.#held.set(holder, held - 1);
+    const group = this.#groups.get(stream.key)!;
+    group.streams.delete(stream);
+    if (group.streams.size === 0) {
+      if (isBroad(group.criteria)) this.#broad -= 1;
+      this.#groups.delete(group.key);
+      this.#indexes.get(stream.baseUrl)!.delete(group);
+    }
+    if (this.#streams.size === 0) this.#tell();
+  }
+
+  /** Undefined while nobody waits. */
+  get head(): string | undefined {
+    return this.#head;
+  }
+
+  /** Another number after each look at the feed: a page that was the last one at the same number is still the last one. */
+  get mark(): number {
+    return this.#mark;
+  }
+
+  /** The stream is at the head, and waits. */
+  wait(stream: FeedStream, position: string): void {
+    this.#head ??= position;
+    this.#waiting.add(stream);
+  }
+
+  /** The page after a position, with the types of all streams. */
+  page(from: string): Promise<LivePage> {
+    const types = [...new Set(Array.from(this.#groups.values(), ({ type }) => type))].sort();
+    const key = `${from} ${types.join()}`;
+    const known = this.#pages.get(key);
+    if (known !== undefined) return known;
+    const page = readLivePage(this.store, this.project, from, types);
+    this.#pages.set(key, page);
+    // What follows the last page is not known for long.
+    const forget = (): void => void this.#pages.delete(key);
+    page.then(({ position }) => (position === from ? forget() : undefined), forget);
+    for (const [oldest] of this.#pages) if (this.#pages.size > RECENT_PAGES) this.#pages.delete(oldest);
+    return page;
+  }
+
+  /** Confirms the rights of all callers, if they may have changed. */
+  async confirm(): Promise<void> {
+    const epoch = await this.store.accessEpoch?.();
+    const isSame = epoch !== undefined && epoch === this.#epoch;
+    const isDue = performance.now() - this.#checked >= RECHECK_MS;
+    if (isSame && !isDue) return;
+    if (isDue) this.#checked = performance.now();
+    const pending = await this.store.pendingParameters?.(this.project);
+    for (const stream of this.#streams) if (isPending(stream, pending)) stream.end(reset('it is being re-indexed'));
+    const callers = Map.groupBy(this.#streams, ({ caller }) => caller);
+    for (const [caller, streams] of callers) {
+      if (caller.kind === 'member' && !(isSame && !mayChangeUnnoticed(caller))) await this.#renew(caller, streams);
+    }
+    this.#epoch = epoch;
+  }
+
+  async #renew(caller: MemberCaller, streams: readonly FeedStream[]): Promise<void> {
+    try {
+      const now = await renewCaller(streams[0]!.store, caller);
+      for (const stream of streams) {
+        if (now === undefined) stream.end(reset('the rights of the caller have changed'));
+        else stream.caller = now;
+      }
+    } catch (error) {
+      const end = endOf(error);
+      if (end === 'later') throw error;
+      for (const stream of streams) stream.end(end);
+    }
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    const tell = (): void => this.#tell();
+    const stops = [this.project, SERVER_SCOPE].map((project) => this.store.watch?.(project, tell));
+    try {
+      while (this.#streams.size > 0) {
+        await this.#news();
+        await this.#turn().catch((error: unknown) => this.#failed(error));
+      }
+    } finally {
+      for (const stop of stops) stop?.();
+      this.#isRunning = false;
+      this.#head = undefined;
+      this.#epoch = undefined;
+    }
+  }
+
+  async #turn(): Promise<void> {
+    this.#mark += 1;
+    await this.confirm();
+    if (this.#waiting.size === 0) this.#head = undefined;
+    while (this.#head !== undefined && this.#waiting.size > 0) {
+      const page = await this.page(this.#head);
+      // Who lost its rights before a change must not see the change.
+      await this.confirm();
+      if (page.position === page.from && !page.isReset) return;
+      await this.#pass(page);
+    }
+  }
+
+  /** Passes a page to the streams that wait, and moves the head. */
+  async #pass(page: LivePage): Promise<void> {
+    const waiting = new Set(this.#waiting);
+    // Streams that come now wait for the next page.
+    this.#head = page.position;
+    this.#mark += 1;
+    const pace = new Pace();
+    const batches = new Map<FeedStream, LiveEvent[]>();
+    for (const stream of waiting)
+      if (endsAt(page, stream)) stream.end(reset('what it has shown is not known any more'));
+    for (const resource of page.resources) {
+      for (const group of this.#candidates(resource)) {
+        if (pace.isSpent) await pace.next();
+        const shared = isSeenApart(resource) ? undefined : { event: liveEvent(group, resource) };
+        for (const stream of group.streams) {
+          if (!waiting.has(stream)) continue;
+          const { event } = shared ?? { event: liveEvent(stream, resource) };
+          if (event !== undefined) getOrCreate(batches, stream, (): LiveEvent[] => []).push(event);
+        }
+      }
+    }
+    const { from, position } = page;
+    for (const [stream, events] of batches) {
+      if (pace.isSpent) await pace.next();
+      if (this.#waiting.delete(stream)) stream.deliver({ events, from, position });
+    }
+  }
+
+  #candidates({ past, now }: ChangedResource): ReadonlySet<Group> {
+    const found = new Set<Group>();
+    for (const version of [...past, now]) {
+      if (version === null) continue;
+      for (const [baseUrl, index] of this.#indexes) index.find(localized(version.subject, baseUrl), found);
+    }
+    return found;
+  }
+
+  #tell(): void {
+    this.#hasNews = true;
+    this.#wake();
+  }
+
+  async #news(): Promise<void> {
+    if (!this.#hasNews) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, POLL_MS);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.#hasNews = false;
+  }
+
+  /** A store that is not there for a while is asked again; one that was closed ends its streams. */
+  #failed(error: unknown): void {
+    const end = endOf(error);
+    if (end !== 'later') for (const stream of this.#streams) stream.end(end);
+  }
+}
+
+const FEEDS = new WeakMap<ResourceStore, Map<string, LiveFeed>>();
+
+/** Whether a stream ends where a page begins. */
+export function endsAt({ isReset, lost }: LivePage, { view: { type } }: Followed): boolean {
+  return isReset || lost.has(type);
+}
+
+/** The end of a stream whose reader has to read anew. */
+export function reset(reason: string): FhirError {
+  return new FhirError('reset', `The subscription cannot go on: ${reason}; read anew, and subscribe again`);
+}
+
+/** How a stream ends by an error: undefined if its store was closed; `later` if the store may answer again. */
+export function endOf(error: unknown): FhirError | 'later' | undefined {
+  const known = maskError(error);
+  if (known.code !== 'unavailable') return known;
+  return known.detailsOf('unavailable')?.closed === true ? undefined : 'later';
+}
+
+/** Whether searches like this subscription answer `unavailable`. */
+export function isPending({ view }: Followed, pending: readonly TypeParameter[] = []): boolean {
+  if (pending.length === 0) return false;
+  const names = new Set(pending.map(({ type, parameter }) => `${type} ${parameter}`));
+  return parametersOf(view.type, view.criteria).some(({ type, parameter }) => names.has(`${type} ${parameter}`));
+}
+
+/** Whose streams are counted together. */
+function holderOf(caller: Caller): string {
+  return caller.kind === 'member' ? caller.membership : caller.kind;
+}
