@@ -72,6 +72,11 @@ export type {
 } from './graphql/explain/explained-plan.js';
 export { explainFhirGraphql, type GraphqlExplanation } from './graphql/explain/explain-fhir-graphql.js';
 export { executeFhirGraphql, type FhirGraphqlResult } from './graphql/execute-fhir-graphql.js';
+export {
+  subscribeFhirGraphql,
+  type FhirGraphqlResults,
+  type SubscriptionStart,
+} from './graphql/subscribe-fhir-graphql.js';
 export type {
   QueryDocument,
   TypedContext,

@@ -109,6 +109,7 @@ export const ROOMS = {
     ],
     ...[
       'execute-fhir-graphql.ts',
+      'subscribe-fhir-graphql.ts',
       'forwarded-document.ts',
       'executable-schema.ts',
       'explain/',

@@ -5,6 +5,8 @@ import {
   keepConfig,
   requestContext,
   type FhirGraphqlConfig,
+  type FhirGraphqlContext,
+  type FhirGraphqlRequest,
   serviceStore,
   type QueryDocument,
   type TypedRequest,
@@ -15,6 +17,7 @@ import { parseDialect } from './dialect.js';
 import { executableSchema } from './executable-schema.js';
 import type { GraphQLSchema } from './graphql-js.js';
 import { executeFhirGraphql, type FhirGraphqlResult } from './execute-fhir-graphql.js';
+import { type FhirGraphqlResults, subscribeFhirGraphql, type SubscriptionStart } from './subscribe-fhir-graphql.js';
 import type { GraphqlExplanation } from './explain/explain-fhir-graphql.js';
 import { withDefaults } from './limits.js';
 import { modelWithHost } from './schema/host/compile-host-fields.js';
@@ -38,6 +41,12 @@ export interface FhirGraphql {
     query: QueryDocument<Data, Variables>,
     request: TypedRequest<NoInfer<Variables>>,
   ): Promise<FhirGraphqlResult<Data>>;
+
+  /** Subscribes like `subscribeFhirGraphql`. */
+  subscribe<Data = { [key: string]: unknown }, Variables = { [name: string]: unknown }>(
+    query: QueryDocument<Data, Variables>,
+    request: TypedRequest<NoInfer<Variables>> & SubscriptionStart,
+  ): Promise<FhirGraphqlResults<Data> | FhirGraphqlResult<Data>>;
 
   /** Explains a query like `explainFhirGraphql`, with the same errors. */
   explain<Variables = { [name: string]: unknown }>(
@@ -80,6 +89,8 @@ export function createFhirGraphql(config: FhirServiceConfig): FhirGraphql {
   const service = Object.freeze<FhirGraphql>({
     // Async functions, so that a missing request rejects instead of throwing.
     execute: async (query, request) => executeFhirGraphql(query, requestContext(settings, request) as never),
+    subscribe: async (query, request) =>
+      subscribeFhirGraphql(query, { ...requestContext(settings, request), after: request.after } as never),
     explain: async (query, request) => {
       const { explainFhirGraphql } = await loadExplaining();
       return explainFhirGraphql(query, requestContext(settings, request) as never);
@@ -129,12 +140,17 @@ function schemaOf(settings: FhirGraphqlConfig): GraphQLSchema {
   const model = modelWithHost(settings.store.model, settings);
   // Servers have their own persisted documents, and expect `null` for absent values.
   const config: FhirGraphqlConfig = { ...settings, documents: undefined, dialect: 'standard' };
-  return executableSchema(model, schemaOptionsOf(settings).types, (document, variables, context) => {
+  const contextOf = (variables: FhirGraphqlRequest['variables'], context: unknown): FhirGraphqlContext => {
     const { request, ...given } = (isJsonObject(context) ? context : {}) as { readonly request?: unknown };
     const signal = isJsonObject(request) && request['signal'] instanceof AbortSignal ? request['signal'] : undefined;
-    const one = { signal, ...given, variables, operationName: undefined, focus: undefined };
-    return executeFhirGraphql(document, requestContext(config, one));
-  });
+    return requestContext(config, { signal, ...given, variables, operationName: undefined, focus: undefined });
+  };
+  return executableSchema(
+    model,
+    schemaOptionsOf(settings).types,
+    (document, variables, context) => executeFhirGraphql(document, contextOf(variables, context)),
+    (document, variables, context) => subscribeFhirGraphql(document, contextOf(variables, context)),
+  );
 }
 
 /** The options of the schema that a service shows; `enums` is an option of the service. */

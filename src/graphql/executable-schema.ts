@@ -13,7 +13,7 @@ import {
 } from './graphql-js.js';
 import { type ForwardedDocument, TYPE_KEY } from './forwarded-document.js';
 import { completeSchema } from './schema/complete-schema.js';
-import { MUTATION, QUERY, RESOURCE } from './schema/fields.js';
+import { MUTATION, QUERY, RESOURCE, SUBSCRIPTIONS } from './schema/fields.js';
 import { hasEnums } from './schema/host/service-model.js';
 import { getOrCreate } from '../platform/collections.js';
 
@@ -23,6 +23,11 @@ type ExecuteForwarded = (
   variables: { readonly [name: string]: unknown },
   context: unknown,
 ) => Promise<FhirGraphqlResult>;
+
+/** Begins a subscription that a GraphQL server forwards. */
+export type SubscribeForwarded = (
+  ...forwarded: Parameters<ExecuteForwarded>
+) => Promise<FhirGraphqlResult | AsyncGenerator<FhirGraphqlResult>>;
 
 /**
  * A schema that graphql-js and its relatives execute. The first root field of an operation sends all root fields of
@@ -35,6 +40,7 @@ export function executableSchema(
   model: FhirModel,
   types: readonly string[] | undefined,
   execute: ExecuteForwarded,
+  subscribe: SubscribeForwarded,
 ): GraphQLSchema {
   // The server cannot process answers that directives reshape.
   const schema = completeSchema(model, types, 'whole', { enums: hasEnums(model) }, specifiedDirectives);
@@ -59,6 +65,13 @@ export function executableSchema(
     if (data === null) throw failure;
     return data[info.path.key];
   };
+  const resolveEvents: GraphQLFieldResolver<unknown, unknown> = async (_source, _args, context, info) => {
+    const { forwardedDocument } = await import('./forwarded-document.js');
+    const document = forwardedDocument(schema, info.operation, info.fragments);
+    const results = await subscribe(document, variablesOf(info), context);
+    if (Symbol.asyncIterator in results) return eventsOf(results);
+    throw withErrors(results).failure ?? new GraphQLError('No data');
+  };
   for (const type of Object.values(schema.getTypeMap())) {
     if (type.name.startsWith('__')) continue;
     if (isInterfaceType(type) && type.name === RESOURCE) {
@@ -66,9 +79,20 @@ export function executableSchema(
     } else if (isObjectType(type)) {
       const resolve = type.name === QUERY || type.name === MUTATION ? resolveRoot : resolveByKey;
       for (const field of Object.values(type.getFields())) field.resolve = resolve;
+      if (type.name !== SUBSCRIPTIONS) continue;
+      for (const field of Object.values(type.getFields())) field.subscribe = resolveEvents;
     }
   }
   return schema;
+}
+
+/** The data of results; an error ends them. */
+async function* eventsOf(results: AsyncIterable<FhirGraphqlResult>): AsyncGenerator<unknown> {
+  for await (const result of results) {
+    const answer = withErrors(result);
+    if (answer.failure !== undefined) throw answer.failure;
+    yield answer.data;
+  }
 }
 
 /** Values have their response keys, aliases included. */

@@ -4,6 +4,12 @@ import {
   parseConcurrency,
   UNLIMITED,
 } from '../access/limits/concurrency.js';
+import {
+  DEFAULT_STREAM_LIMITS,
+  parseStreamLimits,
+  type StreamLimitOptions,
+  type StreamLimits,
+} from '../access/limits/stream-limits.js';
 import { FhirError } from '../fhir/error.js';
 import { DEFAULT_TEXT_BYTES } from '../store/text-budget.js';
 
@@ -64,11 +70,16 @@ export interface Limits {
   readonly timeout: number;
   /** How many requests of the store, of a project and of a caller can run at the same time. Default: no limit. */
   readonly concurrency: Concurrency;
+  /** How many subscriptions can be open at the same time. */
+  readonly streams: StreamLimits;
 }
 
 /** {@link Limits}, all optional. */
-export type LimitOptions = { readonly [Name in Exclude<keyof Limits, 'concurrency'>]?: Limits[Name] | undefined } & {
+export type LimitOptions = {
+  readonly [Name in Exclude<keyof Limits, 'concurrency' | 'streams'>]?: Limits[Name] | undefined;
+} & {
   readonly concurrency?: ConcurrencyOptions | undefined;
+  readonly streams?: StreamLimitOptions | undefined;
 };
 
 /** The share of `variablesSize` that a value takes, in characters: as long as it takes to read it. */
@@ -93,6 +104,7 @@ export const DEFAULT_LIMITS: Limits = Object.freeze({
   writes: 100,
   timeout: 30_000,
   concurrency: UNLIMITED,
+  streams: DEFAULT_STREAM_LIMITS,
 });
 
 /**
@@ -105,14 +117,15 @@ export function withDefaults(limits: LimitOptions | undefined): Limits {
   if (COMPLETE.has(limits)) return limits as Limits;
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(DEFAULT_LIMITS, name)) throw new FhirError('invalid', `There is no limit called "${name}"`);
-    if (name === 'concurrency') continue;
+    if (name === 'concurrency' || name === 'streams') continue;
     if (value !== undefined && !(typeof value === 'number' && value > 0)) {
       throw new FhirError('invalid', `Limit "${name}" must be a number above 0`);
     }
   }
   const given = Object.entries(limits).filter(([, value]) => value !== undefined);
   const concurrency = parseConcurrency(limits.concurrency);
-  const complete = Object.freeze({ ...DEFAULT_LIMITS, ...Object.fromEntries(given), concurrency });
+  const streams = parseStreamLimits(limits.streams);
+  const complete = Object.freeze({ ...DEFAULT_LIMITS, ...Object.fromEntries(given), concurrency, streams });
   COMPLETE.add(complete);
   return complete;
 }

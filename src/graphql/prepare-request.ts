@@ -26,6 +26,8 @@ import { DocumentErrors, type PreparedDocument } from './prepared-document.js';
 import { QUERY } from './schema/fields.js';
 import { modelWithHost } from './schema/host/compile-host-fields.js';
 
+type OperationKind = `${OperationDefinitionNode['operation']}`;
+
 /** A valid request, ready for planning. */
 export interface PreparedRequest {
   /** The document as it was given or found. */
@@ -43,6 +45,7 @@ export interface PreparedRequest {
 /**
  * Finds and checks the document of a request, chooses its operation and coerces its variables.
  *
+ * @param kinds the kinds of operations that the caller of this function carries out
  * @throws DocumentErrors - the document is malformed or does not fit the schema, or the variables do not fit it
  * @throws FhirError `unauthenticated`, `invalid`, `unsupported`, and what {@link findDocument} throws
  * @throws LimitError
@@ -51,6 +54,7 @@ export async function prepareRequest(
   query: RequestedDocument,
   context: FhirGraphqlContext,
   deadline: Deadline,
+  kinds: readonly OperationKind[] = ['query', 'mutation'],
 ): Promise<PreparedRequest> {
   assertCaller(context.caller);
   const limits = withDefaults(context.limits);
@@ -59,7 +63,7 @@ export async function prepareRequest(
   const root = focus?.type ?? QUERY;
   const { source, document } = await deadline.wait(findChecked(query, context, limits, dialect, root));
   const operation = chooseOperation(document, context.operationName);
-  assertCarriedOut(operation, focus, context);
+  assertCarriedOut(operation, focus, context, kinds);
   const inputs = variablesObject(context.variables);
   assertVariablesSize(inputs, limits);
   const coerced = await coerceRequestVariables(document, operation.variableDefinitions ?? [], inputs);
@@ -188,12 +192,16 @@ function assertCarriedOut(
   { operation }: OperationDefinitionNode,
   focus: ReferenceTarget | undefined,
   { readonly }: FhirGraphqlContext,
+  kinds: readonly OperationKind[],
 ): void {
+  if (!kinds.includes(operation)) {
+    const hint = operation === 'subscription' ? '; it runs by subscribeFhirGraphql, over HTTP as an event stream' : '';
+    throw new FhirError('unsupported', `A ${operation} cannot be executed here${hint}`);
+  }
   if (operation === 'query') return;
-  if (operation !== 'mutation') throw new FhirError('unsupported', `A ${operation} cannot be executed here`);
   if (focus !== undefined)
-    throw new FhirError('unsupported', 'A mutation is about the whole service, not one instance');
-  if (readonly === true) {
+    throw new FhirError('unsupported', `A ${operation} is about the whole service, not one instance`);
+  if (operation === 'mutation' && readonly === true) {
     throw new FhirError('forbidden', 'This request may only read; send the mutation by POST', {
       details: { readonly: true },
     });

@@ -62,8 +62,8 @@ const CASES: readonly (readonly [keyof Limits, string, number])[] = [
 ];
 
 describe('each limit accepts the exact value and refuses one more', () => {
-  test('and each limit has a case here, or (bytes, time, turns) elsewhere', () => {
-    expect(new Set([...CASES.map(([limit]) => limit), 'bytes', 'timeout', 'concurrency'])).toEqual(
+  test('and each limit has a case here, or (bytes, time, turns, subscriptions) elsewhere', () => {
+    expect(new Set([...CASES.map(([limit]) => limit), 'bytes', 'timeout', 'concurrency', 'streams'])).toEqual(
       new Set(Object.keys(DEFAULT_LIMITS)),
     );
   });
@@ -175,6 +175,7 @@ describe('each limit accepts the exact value and refuses one more', () => {
       writes: 100,
       timeout: 30_000,
       concurrency: { total: Infinity, project: Infinity, caller: Infinity, queue: 100 },
+      streams: { caller: 100, project: 20_000, broad: 1_000 },
     });
   });
 

@@ -48,7 +48,7 @@ describe('the selected operation', () => {
     ['{ Patient(id: 1) { id } } query A { Patient(id: 1) { id } }', 'anonymous operation must be the only'],
     ['fragment f on Patient { id }', 'Fragment "f" is never used.'],
     ['type A { b: Int } { PatientList { id } }', 'The "A" definition is not executable.'],
-    ['subscription { PatientList { id } }', 'subscription'],
+    ['subscription { PatientChanges { id } }', 'subscription'],
     ['mutation { Nothing { id } }', 'Mutation'],
   ])('refused: %s', async (query, message) => {
     const result = await clinic.ask(query);

@@ -5,7 +5,6 @@ import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import type { GraphqlValidationOptions } from '../../src/graphql/validate-documents/validate-fhir-graphql.js';
 import { validateFhirGraphql } from '../../src/graphql/validate-documents/validate-fhir-graphql.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
-import { IS_GRAPHQL_16 } from '../support/chance.js';
 
 async function errorsOf(document: string, options?: GraphqlValidationOptions) {
   const { errors } = await validateFhirGraphql(document, options);
@@ -88,10 +87,11 @@ describe('one document', () => {
     expect(errors.map(([code, at]) => [code, at])).toEqual([['invalid', place]]);
   });
 
-  test('subscriptions are errors', async () => {
+  test('subscriptions have one field of their own root', async () => {
+    expect(await errorsOf('subscription { PatientChanges(gender: "male") { event } }')).toEqual([]);
     const errors = await errorsOf('subscription { PatientList { id } }');
-    // graphql 16 names no place.
-    expect(errors.map(([, place]) => place)).toEqual([IS_GRAPHQL_16 ? '' : '1:1']);
+    expect(errors.map(([code, place]) => [code, place])).toEqual([['invalid', '1:16']]);
+    expect(await errorsOf('subscription { PatientChanges(birthdate: "yesterday") { id } }')).toHaveLength(1);
   });
 
   test('its findings about arguments are those of execution', async () => {

@@ -5,7 +5,9 @@ import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { OperationPlan, ReadEdge, Selection } from '../plan/plan.js';
 import { MUTATION } from '../schema/fields.js';
 import { fillLevel } from './fill-level.js';
+import type { LiveEvent } from '../../live/live-event.js';
 import { NO_CONTAINER } from './host/complete-host-value.js';
+import { projectResource } from './project.js';
 import { fieldErrors, type ResponseError } from './response-errors.js';
 import { type Output, Run, type FieldFault, type RunOptions } from './run.js';
 import { shapeResponse } from './shape-response.js';
@@ -50,6 +52,39 @@ export async function executePlan(
   } catch (error) {
     throw run.written ? afterWriting(maskError(error)) : error;
   }
+}
+
+/**
+ * Runs the field of a subscription for one event: its resource is that of the event, and what is below it is found as ever.
+ *
+ * @throws as {@link executePlan}
+ */
+export async function executeChange(
+  plan: OperationPlan,
+  { event, id, resource }: LiveEvent,
+  options: RunOptions,
+): Promise<Outcome> {
+  const run = new Run(options, plan.shaped);
+  run.deadline.check();
+  const root: Output = {};
+  run.selections?.set(root, plan.root);
+  for (const field of plan.root.fields) {
+    if (field.kind !== 'changes') throw new Error(`${field.kind} is not allowed in a subscription`);
+    const change: Output = {};
+    root[field.key] = change;
+    for (const part of field.fields) {
+      if (part.part === 'typename') change[part.key] = part.value;
+      else if (part.part !== 'resource') change[part.key] = part.part === 'id' ? id : event;
+      else if (resource === undefined) change[part.key] = null;
+      else {
+        run.spendRows(1, part.selection);
+        change[part.key] = projectResource(part.selection, resource, run);
+      }
+    }
+  }
+  const holder: Output = { [ROOT]: root };
+  await fillLevels(run);
+  return finishAnswer(holder, run);
 }
 
 /** The key of the data in its holder, so that the root object has a parent too. */

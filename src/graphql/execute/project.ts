@@ -123,6 +123,7 @@ function compileField(field: PlannedField, type: string): Writer {
     case 'host-property':
       return compileHostProperty(field);
     case 'read':
+    case 'changes':
     case 'introspection':
     case 'write':
     case 'host-write':

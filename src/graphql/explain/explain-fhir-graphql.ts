@@ -33,7 +33,7 @@ export interface GraphqlExplanation {
 
 /**
  * Explains what a query would do for this caller without executing it: its store calls, the caller's access rules and
- * the store's plans. It reads no data.
+ * the store's plans. A subscription is explained as the search that it follows. It reads no data.
  *
  * The explanation shows access rules, search values and SQL: it is for operators of the service, not for its callers.
  *
@@ -69,7 +69,7 @@ async function explainPlan(
   deadline: Deadline,
 ): Promise<ExplainedPlan> {
   const { document, operation, variables, limits, focus } = request;
-  if (operation.operation !== 'query') throw new FhirError('unsupported', 'Only queries can be explained');
+  if (operation.operation === 'mutation') throw new FhirError('unsupported', 'Mutations cannot be explained');
   const { plan, selections } = makePlan(document, operation, variables, limits);
   const options = runOptionsOf(
     request,
@@ -123,7 +123,7 @@ async function prepared(
   deadline: Deadline,
 ): Promise<PreparedRequest> {
   try {
-    return await prepareRequest(query, context, deadline);
+    return await prepareRequest(query, context, deadline, ['query', 'subscription']);
   } catch (error) {
     if (!(error instanceof DocumentErrors)) throw maskError(error);
     const findings = error.errors.map(documentError);

@@ -101,6 +101,8 @@ function edgesOf(selection: Selection, selections: TypedSelections, place: EdgeS
       case 'read':
       case 'reference':
         return [{ edge: field, level, path: here, parent }];
+      case 'changes':
+        return [{ edge: field.search, level, path: here, parent }];
       case 'host':
         // Contained resources are not given to resolvers.
         if (place.contained === true && field.field.on === 'resource') return [];

@@ -120,6 +120,9 @@ class Estimate {
       }
       case 'search':
         return CALL_COST + this.#search(field, parents);
+      case 'changes':
+        // Of an event: its resource comes with it.
+        return this.resources(field.search.shape.selection, 1);
       case 'host':
       case 'host-write':
         return CALL_COST + parents * field.field.cost + this.#hostValue(field.value, parents, field.array);

@@ -3,7 +3,7 @@ import { inSpan, type Observer } from '../../telemetry/observer.js';
 import type { OperationDefinitionNode } from '../graphql-js.js';
 import { type Limits, tooManyFields } from '../limits.js';
 import type { PreparedDocument } from '../prepared-document.js';
-import { MUTATION } from '../schema/fields.js';
+import { MUTATION, SUBSCRIPTIONS } from '../schema/fields.js';
 import type { DocumentParts } from './collect-fields.js';
 import { planOperation, type LateSelection, planLateSelection } from './plan-operation.js';
 import type { OperationPlan, AnyTypeSelection, Selection } from './plan.js';
@@ -92,7 +92,7 @@ export function partsOf(
 const NO_CONDITIONS: ReadonlySet<string> = new Set();
 
 function rootOf({ root }: PreparedDocument, { operation }: OperationDefinitionNode): string {
-  return operation === 'mutation' ? MUTATION : root;
+  return operation === 'mutation' ? MUTATION : operation === 'subscription' ? SUBSCRIPTIONS : root;
 }
 
 /** Late selections by plan, place and type. */

@@ -11,6 +11,8 @@ import {
   type ElementEquality,
   type ElementFilter,
   type AbsentField,
+  type ChangeField,
+  type ChangesField,
   type IntrospectionField,
   type PrimitiveField,
   locationOf,
@@ -99,6 +101,9 @@ export function planField(
       };
     case 'host':
       return planHostField(field, base, sets, args, inner, planning);
+    case 'changes':
+      return planChanges(field.type, base, sets, args, inner, planning);
+    case 'change-part':
     case 'connection-part':
     case 'edge-part':
       throw new Error(`${field.kind} is planned with its connection`);
@@ -333,6 +338,35 @@ function parameterCode(model: FhirModel, type: string, name: string): string {
   if (parameters.has(name)) return name;
   for (const code of parameters.keys()) if (argumentName(code) === name) return code;
   return name;
+}
+
+/** Plans the field of a subscription. The key of a selection is unique, as in a connection. */
+function planChanges(
+  type: string,
+  base: Base,
+  sets: readonly SelectionSetNode[],
+  args: ReadonlyMap<string, Argument>,
+  scope: Scope,
+  planning: Planning,
+): ChangesField {
+  const name = `${type}Change`;
+  const fields = Array.from(planning.collect(name, sets), ([key, nodes]): ChangeField => {
+    const [node] = nodes;
+    const part = node.name.value;
+    const named = { key, location: locationOf(node) };
+    if (part === '__typename') return { ...named, part: 'typename', value: name };
+    if (part !== 'resource') return { ...named, part: part as 'event' | 'id' };
+    return { ...named, part, selection: planning.select(type, selectionSetsOf(nodes), below(scope, key)) };
+  });
+  const selections = fields.flatMap((field) => (field.part === 'resource' ? field.selection.fields : []));
+  const shape = { kind: 'list', selection: { type, fields: selections } } as const;
+  return {
+    kind: 'changes',
+    ...base,
+    type,
+    search: { ...base, ...planSearch(planning.model, type, args), shape },
+    fields,
+  };
 }
 
 /** Plans the selection of an `XConnection`. See https://hl7.org/fhir/R4/graphql.html#paging. */

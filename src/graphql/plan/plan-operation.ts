@@ -11,7 +11,7 @@ import { hasShapedField } from './shaping.js';
 /**
  * Compiles a validated operation.
  *
- * @param root the type of the outermost selection: `Query`, `Mutation`, or the type of the instance the query is
+ * @param root the type of the outermost selection: `Query`, `Mutation`, `Subscriptions`, or the type of the instance the query is
  * executed on
  * @throws LimitError `fields`, `depth` - fragments can expand a small document to a huge one
  */

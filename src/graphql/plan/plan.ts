@@ -69,7 +69,8 @@ export type PlannedField =
   | HostEdge
   | ReadEdge
   | SearchEdge
-  | ReferenceEdge;
+  | ReferenceEdge
+  | ChangesField;
 
 /** A store call for all its holes: the edges of a plan are the store calls of a request. */
 export type StoreEdge = ReadEdge | SearchEdge | ReferenceEdge | HostReferenceEdge;
@@ -145,7 +146,22 @@ export interface SearchEdge extends Keyed {
   readonly shape: ListShape | ConnectionShape;
 }
 
-interface ListShape {
+/** `XChanges(...)`, the field of a subscription. */
+export interface ChangesField extends Keyed {
+  readonly kind: 'changes';
+  readonly type: string;
+  /** The search that it follows, with the selection on the resource. */
+  readonly search: SearchEdge & { readonly shape: ListShape };
+  readonly fields: readonly ChangeField[];
+}
+
+export type ChangeField = { readonly key: string; readonly location: Location | undefined } & (
+  | { readonly part: 'typename'; readonly value: string }
+  | { readonly part: 'event' | 'id' }
+  | { readonly part: 'resource'; readonly selection: Selection }
+);
+
+export interface ListShape {
   readonly kind: 'list';
   readonly selection: Selection;
 }

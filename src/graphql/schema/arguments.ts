@@ -105,6 +105,8 @@ export function argumentsOf(
         id: argument(LENIENT_ID, 'The id of the resource'),
         _id: argument(LENIENT_ID, 'The same as id'),
       };
+    case 'changes':
+      return followArguments(model, field.type);
     case 'list':
       return searchArguments(model, field.type, field.reverse);
     case 'connection':
@@ -164,6 +166,12 @@ function searchArguments(model: FhirModel, type: string, reverse: boolean): Argu
     found[argumentName(parameter.code)] = argument(STRINGS, parameter.short);
   }
   return Object.assign(found, configsOf(LIST_CONTROLS));
+}
+
+/** Those of a list without order, pages and expressions: what a version alone decides. */
+function followArguments(model: FhirModel, type: string): Arguments {
+  const found = searchArguments(model, type, false);
+  return Object.fromEntries(Object.entries(found).filter(([name]) => name === '_filter' || !SEARCH_CONTROLS.has(name)));
 }
 
 /** Only at the root: a cursor contains the target of a reverse connection. */

@@ -37,7 +37,7 @@ import { DIRECTIVES } from './schema.js';
 import { typeOfField, typeOfInputField, type SchemaTypes } from './field-type.js';
 import { createHostType } from './host/host-types.js';
 import { hostOf } from './host/service-model.js';
-import { fieldsOf, MUTATION, QUERY, RESOURCE, type FieldDescriptor } from './fields.js';
+import { fieldsOf, MUTATION, QUERY, RESOURCE, SUBSCRIPTIONS, type FieldDescriptor } from './fields.js';
 import { inputFieldsOf, PATCH_OPERATION, typeOfInput, type InputField } from './input-fields.js';
 import { INPUT_SCALARS } from './input-scalars.js';
 import { leafType, withLeaf, type LeafOptions } from './leaf-types.js';
@@ -115,13 +115,15 @@ class SchemaBuilder {
   *building(directives: readonly GraphQLDirective[]): Generator<void, GraphQLSchema> {
     const query = this.#object(QUERY);
     const mutation = this.#object(MUTATION);
+    const subscription = this.#object(SUBSCRIPTIONS);
     // Types in the order of the definitions, not in the order in which queries reach them.
     const kept = [...this.kept].map((type) => this.#object(type));
-    const types = yield* collectTypes(kept, [query, mutation]);
+    const types = yield* collectTypes(kept, [query, mutation, subscription]);
     yield;
     return schemaOfCollected({
       query,
       mutation,
+      subscription,
       types,
       directives,
       // Tests prove its validity; validating takes as long as building it.
@@ -234,7 +236,13 @@ class SchemaBuilder {
 }
 
 /** Fields about a resource type, present only with the type. */
-const ROOTED: ReadonlySet<string> = new Set<FieldDescriptor['kind']>(['read', 'write', 'list', 'connection']);
+const ROOTED: ReadonlySet<string> = new Set<FieldDescriptor['kind']>([
+  'read',
+  'write',
+  'list',
+  'connection',
+  'changes',
+]);
 
 /** The scalars known to all tools. */
 const SCALARS = new Map(

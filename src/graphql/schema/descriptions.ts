@@ -1,13 +1,26 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { hostOf } from './host/service-model.js';
 import { extensionFieldsOf } from '../../profiles/extension-fields.js';
-import { CANONICAL, connectionOf, MUTATION, QUERY, type FieldDescriptor, type WriteInteraction } from './fields.js';
+import {
+  CANONICAL,
+  changeOf,
+  connectionOf,
+  MUTATION,
+  QUERY,
+  SUBSCRIPTIONS,
+  type ChangePart,
+  type FieldDescriptor,
+  type WriteInteraction,
+} from './fields.js';
 
 /** The description of an object type. */
 export function descriptionOf(model: FhirModel, name: string): string | undefined {
   if (name === QUERY) return 'Reads and searches. See https://hl7.org/fhir/R4/graphql.html';
   if (name === MUTATION)
     return 'Writes, in their order and all or none. See https://hl7.org/fhir/R4/graphql.html#mutations';
+  if (name === SUBSCRIPTIONS) return 'What happens to the matches of a search, as the caller sees them';
+  const changed = changeOf(model, name);
+  if (changed !== undefined) return `A change of the matches of a search for ${changed}`;
   if (name === CANONICAL) return 'The id and extensions of a canonical URL, and the resource it names';
   const connection = connectionOf(model, name);
   if (connection === undefined) {
@@ -40,6 +53,10 @@ export function fieldDescription(field: FieldDescriptor): string | undefined {
       return field.reverse ? `${field.type} resources that point here` : `${field.type} resources that match`;
     case 'connection':
       return `The same as ${field.type}List, page by page`;
+    case 'changes':
+      return `The ${field.type} resources that begin to match, change visibly, or match no more`;
+    case 'change-part':
+      return CHANGE_DESCRIPTIONS[field.name];
     case 'connection-part':
     case 'edge-part':
       return PART_DESCRIPTIONS[field.name];
@@ -55,6 +72,12 @@ const WRITE_DESCRIPTIONS: { readonly [Interaction in WriteInteraction]: (type: s
   update: (type) => `Stores a ${type} as a whole under its id`,
   patch: (type) => `Changes parts of a ${type}`,
   delete: (type) => `Deletes a ${type}; gives null`,
+};
+
+const CHANGE_DESCRIPTIONS: { readonly [Name in ChangePart]: string } = {
+  event: 'enter, update or leave',
+  id: 'The id of the resource',
+  resource: 'The current version; null if it left',
 };
 
 const PART_DESCRIPTIONS: { readonly [name: string]: string } = {

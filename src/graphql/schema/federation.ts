@@ -5,6 +5,7 @@ import { type GraphQLNamedType, type GraphQLSchema, isSpecifiedScalarType, print
 import { keepAbsent } from './host/read-field.js';
 import type { HostFields, HostRootField } from './host/host-fields.js';
 import type { HostAdditions } from './host/compile-host-fields.js';
+import { changeOf, SUBSCRIPTIONS } from './fields.js';
 import { schemaForTools, schemaForToolsInTurns, type SchemaOptions } from './print-fhir-schema.js';
 
 /** The import of Apollo Federation's version in SDL. See https://specs.apollo.dev/federation/v2.3. */
@@ -15,20 +16,25 @@ const LINK = 'extend schema @link(url: "https://specs.apollo.dev/federation/v2.3
  * out, since a router would not pass them on.
  */
 export function printFederationSchema(options: SubgraphOptions): string {
-  return sdlOf(typesOf(schemaForTools(options.model, options)).map(printEntity));
+  return sdlOf(typesOf(schemaForTools(options.model, options), options.model).map(printEntity));
 }
 
 /** {@link printFederationSchema} in turns with other work. */
 export async function printFederationSchemaInTurns(options: SubgraphOptions): Promise<string> {
   const complete = await schemaForToolsInTurns(options.model, options);
-  return sdlOf(await mapInTurns(typesOf(complete), new Pace(), printEntity));
+  return sdlOf(await mapInTurns(typesOf(complete, options.model), new Pace(), printEntity));
 }
 
 export type SubgraphOptions = SchemaOptions & { readonly model: FhirModel };
 
-function typesOf(complete: GraphQLSchema): GraphQLNamedType[] {
+/** A router has its own root of subscriptions, called like FHIR's Subscription, so those of this service are left out. */
+function typesOf(complete: GraphQLSchema, model: FhirModel): GraphQLNamedType[] {
   return Object.values(complete.getTypeMap()).filter(
-    (type) => !type.name.startsWith('__') && !isSpecifiedScalarType(type),
+    (type) =>
+      !type.name.startsWith('__') &&
+      !isSpecifiedScalarType(type) &&
+      type.name !== SUBSCRIPTIONS &&
+      changeOf(model, type.name) === undefined,
   );
 }
 

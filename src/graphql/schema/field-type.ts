@@ -8,6 +8,7 @@ import {
   GraphQLNonNull,
   GraphQLString,
   type GraphQLInputType,
+  type GraphQLObjectType,
   type GraphQLOutputType,
 } from '../graphql-js.js';
 import { CANONICAL, RESOURCE, type FieldDescriptor } from './fields.js';
@@ -54,6 +55,11 @@ export function typeOfField(field: TypedField, types: SchemaTypes): GraphQLOutpu
     case 'connection-part':
       if (field.name === 'edges') return new GraphQLList(types.output(`${field.type}ConnectionEdge`));
       return CURSORS.has(field.name) ? GraphQLString : GraphQLInt;
+    case 'changes':
+      return new GraphQLNonNull(types.output(`${field.type}Change`) as GraphQLObjectType);
+    case 'change-part':
+      if (field.name === 'resource') return types.output(field.type);
+      return new GraphQLNonNull(field.name === 'id' ? GraphQLID : GraphQLString);
     case 'edge-part':
       if (field.name === 'resource') return types.output(field.type);
       return field.name === 'score' ? GraphQLFloat : GraphQLString;

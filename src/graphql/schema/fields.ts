@@ -27,6 +27,8 @@ import { pushTo } from '../../platform/collections.js';
  * | resources | `ObservationList(_reference: subject)`, `ObservationConnection(…)` | list, connection with `reverse` |
  * | XConnection | `count offset pagesize edges`, `first previous next last` | connection-part |
  * | XConnectionEdge | `mode score resource` | edge-part |
+ * | Subscriptions | `ObservationChanges(...)` | changes |
+ * | XChange | `event id resource` | change-part |
  * | any type, Query, Mutation, object types of the host | fields of the host | host |
  */
 export type FieldDescriptor =
@@ -42,8 +44,11 @@ export type FieldDescriptor =
   | { readonly kind: 'list' | 'connection'; readonly name: string; readonly type: string; readonly reverse: boolean }
   | { readonly kind: 'connection-part'; readonly name: ConnectionPart; readonly type: string }
   | { readonly kind: 'edge-part'; readonly name: 'mode' | 'score' | 'resource'; readonly type: string }
+  | { readonly kind: 'changes'; readonly name: string; readonly type: string }
+  | { readonly kind: 'change-part'; readonly name: ChangePart; readonly type: string }
   | { readonly kind: 'host'; readonly name: string; readonly field: HostFieldDefinition };
 
+export type ChangePart = (typeof CHANGE_PARTS)[number];
 type ConnectionPart = (typeof CONNECTION_PARTS)[number];
 
 /** The interaction of a mutation, in the words of FHIR's REST interface. */
@@ -53,6 +58,8 @@ export type WriteInteraction = 'create' | 'update' | 'patch' | 'delete';
 export const QUERY = 'Query';
 /** Name of the root type of mutations. */
 export const MUTATION = 'Mutation';
+/** Name of the root type of subscriptions. FHIR has a resource type `Subscription`. */
+export const SUBSCRIPTIONS = 'Subscriptions';
 /** Name of the sibling type of canonicals: id and extensions, and the referenced resource. */
 export const CANONICAL = 'Canonical';
 /** Name of the types of choices by base name, primitive or complex. */
@@ -72,6 +79,7 @@ const CONNECTION_PARTS = [
   'edges',
 ] as const;
 const EDGE_PARTS = ['mode', 'score', 'resource'] as const;
+const CHANGE_PARTS = ['event', 'id', 'resource'] as const;
 
 /**
  * The fields of a composite type of the schema, by name, in the order tools show them.
@@ -101,6 +109,12 @@ export function connectionOf(
   return { type: match[1]!, edge: match[2] !== undefined };
 }
 
+/** @returns the resource type of a type of changes; undefined for other names. */
+export function changeOf(model: FhirModel, typeName: string): string | undefined {
+  const type = typeName.endsWith('Change') ? typeName.slice(0, -'Change'.length) : '';
+  return model.isResourceType(type) ? type : undefined;
+}
+
 /** @returns the search parameters of `type` that can point to a `target`. */
 export function reverseParameters(model: FhirModel, type: string, target: string): string[] {
   const codes: string[] = [];
@@ -119,10 +133,15 @@ export function argumentName(code: string): string {
 function describeType(model: FhirModel, typeName: string): ReadonlyMap<string, FieldDescriptor> | undefined {
   if (typeName === QUERY) return describeQuery(model);
   if (typeName === MUTATION) return describeMutation(model);
+  if (typeName === SUBSCRIPTIONS) {
+    return byName(model.resourceTypes.map((type) => ({ kind: 'changes', name: `${type}Changes`, type })));
+  }
   if (typeName === CANONICAL)
     return new Map([...fieldsOf(model, 'Element')!, ['resource', { kind: 'resolve', name: 'resource' }]]);
   const connection = connectionOf(model, typeName);
   if (connection !== undefined) return describeConnection(connection);
+  const changed = changeOf(model, typeName);
+  if (changed !== undefined) return byName(CHANGE_PARTS.map((name) => ({ kind: 'change-part', name, type: changed })));
   const extension = extensionFieldsOf(model).type(typeName);
   if (extension !== undefined) return describeExtension(extension);
   const definition = model.typeDefinition(typeName);

@@ -10,7 +10,7 @@ import type { FieldDescriptor } from './fields.js';
  *   (`ProvenanceList`, `TaskList`) take `_filter` instead of search parameters: there are 12,000 of them.
  * - `brief`: for the introspection of all types, which would have 30 MB otherwise. Below a resource there are lists and no
  *   connections, of parameters that name the type of the resource or between common types; their search parameters are
- *   shown below Patient, elsewhere `_filter` says the same. Extensions are filtered by `url`, elements of less common
+ *   shown below Patient, elsewhere `_filter` says the same; so it does for changes of less common types. Extensions are filtered by `url`, elements of less common
  *   types by `fhirpath`.
  */
 export type SchemaDetail = 'whole' | 'brief';
@@ -38,6 +38,8 @@ export function showsArgument(rules: DetailRules, parent: string, field: FieldDe
     if (types <= MANY || isMeantFor(model, parent, field.type)) return ALL;
     return (name) => SEARCH_CONTROLS.has(name);
   }
+  if (detail === 'brief' && field.kind === 'changes' && !COMMON_TYPES.has(field.type))
+    return (name) => name === '_filter';
   if (detail === 'whole' || field.kind !== 'element') return ALL;
   if (field.element.type === 'Extension') return (name) => name === 'url';
   return isCommon(model, parent) ? ALL : (name) => name === 'fhirpath';

@@ -24,6 +24,7 @@ import { argumentsOf } from './arguments.js';
 import { type SchemaTypes, typeOfField, typeOfInputField } from './field-type.js';
 import {
   CANONICAL,
+  changeOf,
   CHOICE,
   connectionOf,
   type FieldDescriptor,
@@ -31,6 +32,7 @@ import {
   MUTATION,
   QUERY,
   RESOURCE,
+  SUBSCRIPTIONS,
 } from './fields.js';
 import { fieldName } from './host/host-schema.js';
 import { createHostType } from './host/host-types.js';
@@ -102,6 +104,10 @@ export class FhirSchema extends GraphQLSchema {
     return this.getType(MUTATION) as GraphQLObjectType;
   }
 
+  override getSubscriptionType(): GraphQLObjectType {
+    return this.getType(SUBSCRIPTIONS) as GraphQLObjectType;
+  }
+
   override getType(name: string): GraphQLNamedType | undefined {
     let type = this.#types.get(name);
     if (type === undefined) {
@@ -138,8 +144,9 @@ export class FhirSchema extends GraphQLSchema {
     if (inputs !== undefined) return this.#createInput(name, inputs);
     const own = inputNamedByMedplum(this.model, name);
     if (own !== undefined) return this.getType(own);
-    if (name === QUERY || name === MUTATION || name === CANONICAL || connectionOf(this.model, name) !== undefined)
+    if (ROOTS.has(name) || name === CANONICAL || connectionOf(this.model, name) !== undefined)
       return this.#createObject(name);
+    if (changeOf(this.model, name) !== undefined) return this.#createObject(name);
     if (extensionFieldsOf(this.model).type(name) !== undefined) return this.#createObject(name);
     const definition = this.model.typeDefinition(name);
     if (definition === undefined || definition.kind === 'primitive') return variableLeaf(this.model, name);
@@ -264,6 +271,8 @@ export class FhirSchema extends GraphQLSchema {
     return this.getType(name) as GraphQLInputObjectType;
   }
 }
+
+const ROOTS: ReadonlySet<string> = new Set([QUERY, MUTATION, SUBSCRIPTIONS]);
 
 /** The definitions of the schema under validation. */
 export function modelOf(context: ValidationContext): FhirModel {

@@ -60,6 +60,8 @@ type Check = () => void;
 
 function checksOf(field: PlannedField, type: string, context: ArgumentContext, now: Date): readonly Check[] {
   switch (field.kind) {
+    case 'changes':
+      return searchChecks(field.search, context, now);
     case 'search':
       return [...searchChecks(field, context, now), ...sliceChecks(field, field.type, context)];
     case 'object':
@@ -187,6 +189,8 @@ function selectionsOf(field: PlannedField, { variables, selections }: ArgumentCo
       const possible = typeof type === 'string' ? [type] : (field.targets ?? []);
       return selectedTypes(field.selections, possible).map((name) => selectionFor(field.selections, name, selections));
     }
+    case 'changes':
+      return [field.search.shape.selection];
     case 'search': {
       const { shape } = field;
       if (shape.kind === 'list') return [shape.selection];

@@ -20,7 +20,7 @@ export interface ValidatedOperation {
   /** The id in the manifest; absent for a document passed alone. */
   readonly document?: string;
   readonly name?: string;
-  readonly operation: 'query' | 'mutation';
+  readonly operation: 'query' | 'mutation' | 'subscription';
   /** Deepest nesting of selections. */
   readonly depth: number;
   /** The cost over an empty store. The unit is one resource with few fields. */
@@ -55,13 +55,11 @@ export async function validateOperation(
 }> {
   const name = operation.name?.value;
   const kind = operation.operation;
-  if (kind === 'subscription')
-    return { name, operation: undefined, errors: [unsupported('A subscription cannot be executed here')] };
-  if (kind === 'mutation' && document.root !== QUERY) {
+  if (kind !== 'query' && document.root !== QUERY) {
     return {
       name,
       operation: undefined,
-      errors: [unsupported('A mutation is about the whole service, not one instance')],
+      errors: [unsupported(`A ${kind} is about the whole service, not one instance`)],
     };
   }
   const { values, errors } = await knownVariables(document, operation, settings.variables);

@@ -46,7 +46,7 @@ export function findMergeErrors(
   const check = new MergeCheck(schema, fragments);
   for (const definition of document.definitions) {
     if (definition.kind !== Kind.OPERATION_DEFINITION) continue;
-    const root = definition.operation === 'mutation' ? schema.getMutationType() : schema.getQueryType();
+    const root = schema.getRootType(definition.operation);
     if (root != null) {
       check.mergeAll([{ type: root, set: definition.selectionSet }], 'same-field');
     }
