@@ -122,7 +122,7 @@ export class PostgresRefreshPort implements RefreshPort {
         { serializable: false, attempts: 1, signal },
         async (transaction: Transaction) => {
           const { generation } = this.#status.known;
-          const isOurs = rollbackUnless(sql`(SELECT generation FROM fhirgraph_writer) = ${generation}`);
+          const isOurs = rollbackUnless(sql`(SELECT definitions FROM fhirgraph_writer) = ${generation}`);
           await transaction.run(sql`SELECT ${isOurs}`);
           return write(transaction);
         },

@@ -5,7 +5,9 @@ import { ChangeFeed } from '../../store/change-feed.js';
 import { isIndexTakenOver } from '../../store/index-state.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import { type CallOptions } from '../../store/call-options.js';
+import type { ChangePage, ChangesQuery } from '../../store/changes.js';
 import { untilCallEnds } from '../../store/guards.js';
+import { Watchers } from '../../store/watchers.js';
 import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery, VersionRange } from '../../store/history.js';
 import type { StoreRemoval } from '../../store/removal.js';
 import { SERVER_SCOPE, type ReferenceTarget, type ResourceKey } from '../../store/resource-key.js';
@@ -22,9 +24,11 @@ import { Commits } from './commit/commit.js';
 import { type PostgresStoreConfig, type PostgresStoreOptions, resolveConfig } from './database/config.js';
 import type { PostgresPool } from './database/driver.js';
 import { storeError } from './database/errors.js';
+import { Changes } from './search/changes.js';
 import { explainCall } from './search/explain.js';
 import { IndexStatus } from './maintenance/index-status.js';
 import { IndexWork } from './maintenance/index-work.js';
+import { FeedUpkeep } from './maintenance/feed-upkeep.js';
 import { type PostgresVerification, verify } from './maintenance/maintenance.js';
 import { Preparation } from './preparation.js';
 import { prepareSchema } from './schema/prepare-schema.js';
@@ -67,7 +71,7 @@ export class PostgresStore implements ResourceStore {
     removeProject: async (project, options) => {
       const remove = (bounded: CallOptions | undefined): ReturnType<typeof removeProject> =>
         removeProject(this.#routes.writer, project, bounded?.signal);
-      const { step } = await this.#remove(project, options, remove, ({ changes }) => this.#feed.publish(changes));
+      const { step } = await this.#remove(project, options, remove, ({ changes }) => this.#publish(changes));
       return step;
     },
     scrub: (options) => this.vacuum(options),
@@ -88,7 +92,10 @@ export class PostgresStore implements ResourceStore {
   readonly #refresh: SegmentRefresh;
   readonly #config: PostgresStoreConfig;
   readonly #accessEpoch = new SharedRead(() => readAccessEpoch(this.#routes.readerOf(SERVER_SCOPE, undefined).run));
+  readonly #changes = new Changes();
+  readonly #feedUpkeep: FeedUpkeep;
   readonly #feed = new ChangeFeed();
+  readonly #watchers = new Watchers();
   #closed = false;
 
   /**
@@ -117,6 +124,7 @@ export class PostgresStore implements ResourceStore {
     this.#preparation = new Preparation(writer, this.#config, this.#status, this.#work, this.#background);
     this.#bases = new NeededBases(this.model);
     this.#statistics = new Statistics(writer);
+    this.#feedUpkeep = new FeedUpkeep(writer, this.#config.changeRetention);
   }
 
   async read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
@@ -156,7 +164,7 @@ export class PostgresStore implements ResourceStore {
       for (const { key } of changes) this.#routes.wrote(key.project);
       this.#statistics.wrote(changes.length);
       this.#refresh.wrote(changes);
-      this.#feed.publish(changes);
+      this.#publish(changes);
       return results;
     };
     return writtenUntilDeadline(options, (bounded) =>
@@ -198,6 +206,22 @@ export class PostgresStore implements ResourceStore {
   async accessEpoch(options?: CallOptions): Promise<string> {
     // PERF: every request that signs in reads it, so concurrent requests share a read.
     return this.#answer(options, () => this.#accessEpoch.get());
+  }
+
+  async changes(query: ChangesQuery, options?: CallOptions): Promise<ChangePage> {
+    return this.#answer(options, async (bounded) => {
+      const { run } = readerOn(this.#routes.writer, bounded);
+      const again = (): void => this.#watchers.tell([query.project]);
+      const page = await this.#changes.page(query, this.#config.changeRetention, run, again);
+      // The versions are read where they are there already.
+      if (page.changes.length > 0) this.#routes.wrote(query.project);
+      return page;
+    });
+  }
+
+  /** Tells of the commits of this store, not those of other processes. */
+  watch(project: string, listener: () => void): () => void {
+    return this.#watchers.watch(project, listener);
   }
 
   /** Publishes the commits of this store, not those of other processes. */
@@ -274,9 +298,16 @@ export class PostgresStore implements ResourceStore {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    await Promise.all([this.#background.stop(), this.#statistics.stop()]);
+    await Promise.all([this.#background.stop(), this.#statistics.stop(), this.#feedUpkeep.stop()]);
     await this.#refresh.close();
     this.#routes.close();
+  }
+
+  #publish(changes: readonly Change[]): void {
+    this.#feed.publish(changes);
+    const byProject = Map.groupBy(changes, ({ key }) => key.project);
+    for (const [project, { length }] of byProject) this.#feedUpkeep.wrote(project, length);
+    this.#watchers.tell(byProject.keys());
   }
 
   async #remove<Result>(

@@ -60,7 +60,7 @@ async function initialRows(database: PGlite): Promise<readonly (readonly [table:
 export async function postgresPool(): Promise<PostgresPool> {
   const database = await (starting ??= openPglite());
   const { rows } = await database.query<{ name: string }>(
-    "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND (tablename NOT LIKE 'fhirgraph%' OR tablename LIKE 'fhirgraph\\_segment%')",
+    "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND (tablename NOT LIKE 'fhirgraph%' OR tablename LIKE 'fhirgraph\\_segment%' OR tablename = 'fhirgraph_change')",
   );
   // Few rows are deleted in a tenth of the time of a TRUNCATE of ten tables. TRUNCATE removes the rest.
   const names = rows.map(({ name }) => name);

@@ -4,6 +4,7 @@ import { storeConformance } from '../../../src/testing/store-conformance.js';
 import { KIT_EFFORT, SEED } from '../../support/chance.js';
 import { postgresPool } from './pool.js';
 // One file runs them all: each would start a PostgreSQL of its own, which takes longer than its tests.
+import './changes.js';
 import './changing-models.js';
 import './limits.js';
 

@@ -56,7 +56,7 @@ async function remakeWithout(database: PGlite, type: string, code: string, keys 
   const numbers = keys.map((key) => parameterKey(type, key)).join(', ');
   await database.exec(`UPDATE fhirgraph_meta SET value = 'another' WHERE name = 'index_definitions';
     UPDATE fhirgraph_meta SET value = (value::bigint + 1)::text WHERE name IN ('index_epoch', 'index_generation');
-    UPDATE fhirgraph_writer SET generation = generation + 1;
+    UPDATE fhirgraph_writer SET definitions = definitions + 1;
     ${INDEX.map((table) => `DELETE FROM ${table} WHERE parameter IN (${numbers})`).join(';')}`);
 }
 

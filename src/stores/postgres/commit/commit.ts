@@ -152,8 +152,9 @@ class Commit {
     const erased = this.#changes.filter(({ kind }) => kind === 'erase').map(({ key }) => key);
     await this.#flush(!isDeciding && erased.length === 0);
     if (erased.length > 0) await this.#how.eraseSegments(erased);
-    // Last, so that the commit waits for nothing while others wait for this row.
+    // Last, so that the commit waits for nothing while others wait for this row, or readers of the feed for its turn.
     if (isDeciding) await this.#transaction.run(nextAccessEpoch());
+    for (const known of this.#projects.values()) await known.tell(this.#transaction);
     return { results, changes: this.#changes };
   }
 

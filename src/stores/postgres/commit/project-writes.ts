@@ -15,6 +15,7 @@ import { rollbackUnless } from '../database/errors.js';
 import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
 import { projectKey } from '../rows/keys.js';
 import { withLiterals } from '../database/literals.js';
+import { telling, type ToldVersion } from '../rows/feed.js';
 import { copyOf, type PendingVersion, upsert } from './pending-version.js';
 import { noteWritten } from '../rows/segment-tables.js';
 import { prepared } from '../database/statements.js';
@@ -48,6 +49,8 @@ export class ProjectWrites {
   /** The known holders of unique keys in the database. */
   readonly #heldThere = new Map<string, string>();
   #pending = new Map<string, PendingVersion>();
+  /** The versions that the feed does not have yet. */
+  #told: ToldVersion[] = [];
   #rows: IndexRows;
 
   /**
@@ -119,6 +122,7 @@ export class ProjectWrites {
     const { purged, erased } = before;
     this.#pending.set(key, { key, type, id, version, updated, text, shape, wasIndexed: before.exists, erased: null });
     this.#states.set(key, { version, updated, exists: text !== null, purged, erased });
+    this.#told.push({ key, version });
     return { versionId, lastUpdated, text };
   }
 
@@ -160,12 +164,24 @@ export class ProjectWrites {
     if (transaction.copies && this.#isBulk) await this.#copy(transaction, alone);
     else {
       const written = noteWritten(this.#shard, [...this.#pending.values()]);
-      const statement = prepared(this.#statement([...this.#rows.inserts(), written]));
+      const statement = prepared(this.#statement([...this.#rows.inserts(), written], alone));
       await (alone ? transaction.writeAlone(statement) : transaction.run(statement));
     }
     for (const [text, { key }] of this.#holders) this.#heldThere.set(text, key);
+    if (alone) this.#told = [];
     this.#pending = new Map();
     this.#rows = new IndexRows(this.#shard);
+  }
+
+  /** Adds the written versions to the feed, if the last flush has not. */
+  async tell(transaction: Transaction): Promise<void> {
+    if (this.#told.length > 0) await transaction.run(this.#telling());
+    this.#told = [];
+  }
+
+  #telling(): Sql {
+    const { turn, insert } = telling(this.#shard, this.#told);
+    return sql`WITH turn AS MATERIALIZED (${turn}) ${insert}`;
   }
 
   get #isBulk(): boolean {
@@ -184,7 +200,7 @@ export class ProjectWrites {
     const versions = [...this.#pending.values()];
     const areNew = versions.every(({ version }) => version === 1);
     const beside = [...this.#rows.sharedInserts(), noteWritten(shard, versions)];
-    if (!areNew) await transaction.run(this.#statement(beside));
+    if (!areNew) await transaction.run(this.#statement(beside, false));
     const taken = this.#taken();
     const ofResources = [
       { text: withLiterals(sql`SELECT ${rollbackUnless(this.#isOfGeneration())}`) },
@@ -192,15 +208,17 @@ export class ProjectWrites {
       ...beside.map((insert) => ({ text: withLiterals(insert) })),
       ...(taken.length === 0 ? [] : [copyInto(sql`unique_key`, sql`project, text, resource`, shard, taken)]),
     ];
-    await transaction.copy([...(areNew ? ofResources : []), ...this.#rows.copies()], alone);
+    const last = alone ? [{ text: withLiterals(this.#telling()) }] : [];
+    await transaction.copy([...(areNew ? ofResources : []), ...this.#rows.copies(), ...last], alone);
   }
 
   /**
    * One statement for all tables. Each part sees the database as it was before the statement.
    *
    * @param inserts the statements that write rows beside those of resources
+   * @param tells whether it also adds the versions to the feed
    */
-  #statement(inserts: readonly Sql[]): Sql {
+  #statement(inserts: readonly Sql[], tells: boolean): Sql {
     const shard = this.#shard;
     const versions = [...this.#pending.values()];
     const kept = versions.filter(({ version, erased }) => version > 1 && erased === null);
@@ -228,7 +246,10 @@ export class ProjectWrites {
         FROM unnest(${arrayText(taken.map(([text]) => text))}::text[], ${arrayText(taken.map(([, key]) => key))}::uuid[]) AS u`);
     }
     const withParts = parts.map((part, index) => sql`${new Sql(`w${index}`, [])} AS (${part}), `);
-    const before = withParts.reduce((all, part) => sql`${all}${part}`, sql``);
+    const { turn, insert } = telling(shard, tells ? this.#told : []);
+    // PERF: PostgreSQL runs the parts that no other reads from the last to the first, so the commit takes its turn at the end.
+    const first = tells ? sql`turn AS MATERIALIZED (${turn}), told AS (${insert}), ` : sql``;
+    const before = withParts.reduce((all, part) => sql`${all}${part}`, first);
     return sql`WITH ${before}saved AS (${upsert(shard, versions)})
       SELECT ${rollbackUnless(sql`count(*) = ${versions.length} AND ${this.#isOfGeneration()}`)}
       FROM saved`;
@@ -241,7 +262,7 @@ export class ProjectWrites {
 
   /** The condition that the database has the definitions of the rows. Reading it blocks a takeover until the commit. */
   #isOfGeneration(): Sql {
-    return sql`(SELECT generation FROM fhirgraph_writer) = ${this.#generation}`;
+    return sql`(SELECT definitions FROM fhirgraph_writer) = ${this.#generation}`;
   }
 
   #hold(text: string, holder: Holder): void {

@@ -1,5 +1,6 @@
 import { assertWholeNumber } from '../../../fhir/whole-number.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
+import { changeRetention } from '../../../store/changes.js';
 import { resourceBytes, resourceValues } from '../../../store/json-text.js';
 import { R4 } from '../../../fhir/r4.js';
 import { type Opening, openingOf } from '../../sql/opening.js';
@@ -67,6 +68,11 @@ export interface PostgresStoreOptions {
    * at most 10,000,000: 50 ms of the event loop for each 20,000.
    */
   readonly maxResourceValues?: number | undefined;
+  /**
+   * How long `changes` goes back, in milliseconds by the server's clock: older positions are `isReset`, and what they need is
+   * removed. Default 604,800,000, which is 7 days.
+   */
+  readonly changeRetention?: number | undefined;
   /** The clock for `meta.lastUpdated`. Default: the system's clock. */
   readonly clock?: (() => Date) | undefined;
 }
@@ -84,6 +90,7 @@ export interface PostgresStoreConfig {
   readonly readOwnWrites: number;
   readonly partitions: number;
   readonly reindex: ReindexMode;
+  readonly changeRetention: number;
   readonly clock: () => Date;
 }
 
@@ -101,6 +108,7 @@ export function resolveConfig(options: PostgresStoreOptions): PostgresStoreConfi
     readOwnWrites: count('readOwnWrites', options.readOwnWrites ?? 10_000, 0, Number.MAX_SAFE_INTEGER),
     partitions: count('partitions', options.partitions ?? 0, 0, 1_024),
     reindex: reindexMode(options.reindex),
+    changeRetention: changeRetention(options.changeRetention),
     clock: options.clock ?? (() => new Date()),
   };
 }

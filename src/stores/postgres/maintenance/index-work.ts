@@ -135,7 +135,7 @@ export class IndexWork implements ReindexPort {
 
   /** Reads `fhirgraph_writer`, which blocks a takeover until the transaction ends. */
   async #assertOurs(transaction: Transaction): Promise<void> {
-    const [row] = await transaction.run(sql`SELECT generation FROM fhirgraph_writer`);
+    const [row] = await transaction.run(sql`SELECT definitions FROM fhirgraph_writer`);
     if (Number(row?.[0]) !== this.#status.known.generation) await this.#status.load(transaction);
     this.#status.assertOurs();
     if (Number(row?.[0]) !== this.#status.known.generation) throw indexTakenOver();

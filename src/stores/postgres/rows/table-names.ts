@@ -8,6 +8,7 @@ export const GROWING_TABLES: readonly Sql[] = [
     sql`resource`,
     sql`version`,
     sql`unique_key`,
+    sql`fhirgraph_change`,
     sql`fhirgraph_shape`,
     sql`fhirgraph_segment_list`,
     sql`fhirgraph_segment_row`,

@@ -47,7 +47,7 @@ function portOf(runner: Runner): shared.TakeoverPort<Place> {
     setEntries: (values) => setMeta(runner, values),
     async refuseOthers() {
       const generation = randomGeneration();
-      await runner.run(sql`UPDATE fhirgraph_writer SET generation = ${generation}`);
+      await runner.run(sql`UPDATE fhirgraph_writer SET definitions = ${generation}`);
       return { index_generation: String(generation) };
     },
     async heldTypes(shard) {

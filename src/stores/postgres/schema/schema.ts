@@ -1,3 +1,4 @@
+import { FEED_SECRET } from '../../sql/feed-position.js';
 import { Sql } from '../../sql/sql.js';
 
 /**
@@ -293,6 +294,29 @@ function segments(): readonly Sql[] {
 }
 
 /**
+ * The feed.
+ *
+ * ```text
+ * fhirgraph_change      (project, number)   a version that a commit wrote. number: of the commit, see rows/feed.ts
+ *                       at (ms)             when, by the server's clock
+ *                       version             0: this commit and those before it were forgotten
+ * ```
+ *
+ * Processes of the version before would tell nothing of what they write, so their writes miss a column.
+ */
+function feed(): readonly Sql[] {
+  return [
+    'CREATE TABLE fhirgraph_change (project uuid NOT NULL, number bigint NOT NULL, at bigint NOT NULL, resource uuid NOT NULL, version int NOT NULL)',
+    'CREATE INDEX fhirgraph_change_by_number ON fhirgraph_change (project, number)',
+    'CREATE SEQUENCE fhirgraph_turn',
+    // From here on, the last value is one that was given.
+    "SELECT nextval('fhirgraph_turn')",
+    `INSERT INTO fhirgraph_meta (name, value) VALUES ('${FEED_SECRET}', replace(gen_random_uuid()::text, '-', ''))`,
+    'ALTER TABLE fhirgraph_writer RENAME COLUMN generation TO definitions',
+  ].map((text) => new Sql(text, []));
+}
+
+/**
  * The migrations from each schema version to the next; the first one starts from an empty database. A published step
  * never changes, since databases have applied it.
  */
@@ -306,4 +330,5 @@ export const SCHEMA_STEPS: readonly ((partitions: number) => readonly Sql[])[] =
   skipIndexes,
   skipSets,
   segments,
+  feed,
 ];

@@ -1,0 +1,56 @@
+// A process that writes to a store, or reads its feed: `node --import tsx feed-process.ts STORE write SEED TIMES` or
+// `… STORE read FILE`. STORE: the name of a SQLite file, or the connection of a PostgreSQL server as JSON.
+
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { ResourceStore } from '../../../src/store/store.js';
+import type { Write } from '../../../src/store/write.js';
+import { PostgresStore } from '../../../src/stores/postgres/store.js';
+import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { keyOf, PROJECT, put, resourceOf } from '../../../src/testing/conformance-case.js';
+import { below, createRandom } from '../../../src/testing/random.js';
+
+const [name, role, ...values] = process.argv.slice(2) as [string, 'write' | 'read', ...string[]];
+const pool = name.startsWith('{') ? new pg.Pool({ ...(JSON.parse(name) as pg.PoolConfig), max: 4 }) : undefined;
+const store: ResourceStore = pool === undefined ? new SqliteStore(name, { busyTimeout: 60_000 }) : new PostgresStore(pool, { attempts: 100 });
+if (role === 'write') await write(Number(values[0]), Number(values[1]));
+else await read(values[0]!);
+await store.close();
+await pool?.end();
+
+/** Commits of one to six writes to the same few resources, some at the same time. */
+async function write(seed: number, times: number): Promise<void> {
+  const random = createRandom(seed);
+  for (let done = 0; done < times; done += 3) {
+    await Promise.all(
+      [1, 2, 3].map(() =>
+        store.commit(
+          Array.from({ length: 1 + below(6, random) }, (): Write => {
+            const key = keyOf('Basic', `b${below(12, random)}`);
+            if (below(8, random) === 0) return { kind: 'delete', key };
+            return put(resourceOf('Basic', key.id, { code: { text: `${seed}` } }));
+          }),
+        ),
+      ),
+    );
+  }
+}
+
+/** Adds a line for each page, and goes on after the last whole line. Ends when the file `FILE.end` is there and all is read. */
+async function read(file: string): Promise<void> {
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+  let { position } = JSON.parse(lines.at(-1)!) as { position: string };
+  for (;;) {
+    const isLast = existsSync(`${file}.end`);
+    const page = await store.changes!({ project: PROJECT, after: position, limit: 1 + below(40, Math.random) });
+    if (page.isReset) throw new Error('The position was lost');
+    if (page.position === position) {
+      if (isLast) return;
+      await sleep(5);
+      continue;
+    }
+    position = page.position;
+    appendFileSync(file, `${JSON.stringify({ position, changes: page.changes })}\n`);
+  }
+}
