@@ -15,7 +15,7 @@ import { ReferenceSearch } from '../../../src/testing/reference-search.js';
 import { cases, SEED, someOf } from '../../support/chance.js';
 import { postgresPool } from '../postgres/pool.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { indexPostgres, indexSqlite, useRandomWay, useSmallIndexes, useUsualWay } from './index-work.js';
+import { indexPostgres, indexSqlite, readers, useRandomWay, useSmallIndexes, useUsualWay } from './index-work.js';
 
 type Random = () => number;
 
@@ -61,7 +61,7 @@ const PLACES: readonly (readonly [name: string, make: () => Promise<Place>])[] =
         await indexSqlite(database);
         database.close();
       };
-      return { open: (clock) => new SqliteStore(file, { clock }), index };
+      return { open: (clock) => new SqliteStore(file, { clock, readers: readers() }), index };
     },
   ],
   [

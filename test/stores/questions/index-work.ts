@@ -12,6 +12,7 @@ import { buildSegments } from '../postgres/build-segments.js';
 // resources, and lets each question take a random way. Whoever replaces that index replaces this file, and no question.
 
 const TUNINGS = [POSTGRES_SCANS, SEGMENT_TUNING, SQLITE_SCANS, SIZES] as const;
+const USUAL_BLOCK = SIZES.block;
 const USUAL = TUNINGS.map((one) => ({ ...one }));
 
 type Random = () => number;
@@ -26,6 +27,11 @@ export function useSmallIndexes(random: Random, granule = 8): void {
   Object.assign(SEGMENT_TUNING, { minResources: 1, size: 5 * granule, flushFrom: oneOf([1, 20], random) });
   if (random() < 0.5) Object.assign(SIZES, { block: 8, row: 32, frequent: 16, ids: 16 });
   small = [SEGMENT_TUNING, SIZES].map((one) => ({ ...one }));
+}
+
+/** The threads of a store. They do not know other sizes than the usual ones. */
+export function readers(): number {
+  return SIZES.block === USUAL_BLOCK ? 2 : 0;
 }
 
 let small: readonly object[] = [SEGMENT_TUNING, SIZES];
