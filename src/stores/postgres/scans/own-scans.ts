@@ -1,15 +1,10 @@
 import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.js';
 import { rowCondition } from '../../sql/conditions.js';
-import { TABLE_NAMES } from '../../sql/index-tables.js';
-import type { IndexTable } from '../../sql/lookup.js';
 import { codeRows } from '../../sql/pages/code-scan.js';
 import { type Condition, isOfOneTarget } from '../../sql/pages/condition.js';
-import { neededPresence } from '../../sql/pages/presence.js';
 import { ScannedCondition } from '../../sql/pages/scanned-condition.js';
-import { sweepOf } from '../../sql/pages/sweep.js';
 import { isCurrent, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
-import { allOf, negation, Sql, sql, type SqlValue, TRUE } from '../../sql/sql.js';
-import { isNotWhole, isWhole } from '../rows/dialect.js';
+import { allOf, negation, Sql, sql, type SqlValue } from '../../sql/sql.js';
 import { projectKey } from '../rows/keys.js';
 
 /**
@@ -17,8 +12,7 @@ import { projectKey } from '../rows/keys.js';
  *
  * - A code is found by one row per resource. It is indexed with and without its system.
  * - `_lastUpdated` is a range of the index by instant of change.
- * - A test that no range of an index answers (`contains`, `ne`) reads all values of its parameter from the index by value. A
- *   value there takes a hundredth of the time of a test under a resource's key.
+ * - A missing value is a range of the index by shape.
  */
 export function withOwnScan(condition: Condition, scope: RowScope): Condition {
   const { criteria } = condition;
@@ -30,16 +24,9 @@ export function withOwnScan(condition: Condition, scope: RowScope): Condition {
     return new ScannedCondition(condition, criteria, { scan: codes ?? condition.scan, direct, unique });
   }
   const range = updatedScan(criteria, scope) ?? missingScan(criteria, scope);
-  if (range !== undefined)
-    return new ScannedCondition(condition, criteria, { scan: range, direct: true, unique: true });
-  const sweep = sweepOf(criteria, scope, (table, where) =>
-    INDEXES[table]?.map(
-      (ofIndex) => sql`SELECT x.resource FROM ${TABLE_NAMES[table]} x WHERE ${allOf([where, ofIndex])}`,
-    ),
-  );
-  return sweep === undefined
+  return range === undefined
     ? condition
-    : new ScannedCondition(condition, criteria, { scan: sweep.scan, direct: false });
+    : new ScannedCondition(condition, criteria, { scan: range, direct: true, unique: true });
 }
 
 const X = sql`x`;
@@ -70,10 +57,11 @@ function updatedScan(criteria: Criteria, scope: RowScope): Sql | undefined {
 }
 
 function missingScan(criteria: Criteria, scope: RowScope): Sql | undefined {
-  const presence = criteria.kind === 'missing' || criteria.kind === 'not' ? neededPresence(criteria) : undefined;
-  const key = presence && parameterKey(scope, presence.parameter);
-  if (presence === undefined || key === undefined) return undefined;
-  return shapeScan(scope, key, presence.present);
+  const isNegated = criteria.kind === 'not';
+  const inner = isNegated ? criteria.of : criteria;
+  if (inner.kind !== 'missing' || inner.parameter.includes('$')) return undefined;
+  const key = parameterKey(scope, inner.parameter);
+  return key === undefined ? undefined : shapeScan(scope, key, inner.missing === isNegated);
 }
 
 /** The keys of the current resources that have, or lack, values of a parameter: a range of an index per shape. */
@@ -84,12 +72,3 @@ function shapeScan({ project, collection }: RowScope, parameter: SqlValue, prese
         AND r.shape = s.key OFFSET 0) y
     WHERE s.project = ${projectKey(project)} AND s.type = ${collection!} AND ${present ? some : negation(some)}`;
 }
-
-/** Which rows each index by parameter and value holds; see schema.ts. References have none by parameter. */
-const INDEXES: { readonly [Table in IndexTable]?: readonly Sql[] } = {
-  token: [isWhole(sql`x.code`), isNotWhole(sql`x.code`)],
-  string: [isWhole(sql`x.folded`), isNotWhole(sql`x.folded`)],
-  date: [TRUE],
-  quantity: [TRUE],
-  uri: [TRUE],
-};
