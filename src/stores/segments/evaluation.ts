@@ -197,7 +197,6 @@ export class Evaluation {
     if (targets === undefined) return void into.addUnsure(run.directory.present);
     const matching = this.#inner.get(type)!.get(of)!;
     forAll([...targets.entries()], ([index, target]) => {
-      if (matching[index]!.possible.isEmpty) return;
       addReferring(run, linksTo(run, type, target, this.#base, this.#rows.cache), matching[index]!, into);
     });
   }
@@ -207,7 +206,6 @@ export class Evaluation {
     if (sources === undefined) return void into.addUnsure(segment.live);
     const matching = this.#inner.get(from)!.get(of)!;
     forAll([...sources.entries()], ([index, source]) => {
-      if (matching[index]!.possible.isEmpty) return;
       const run = source.run(parameter);
       if (!this.#knows(from, parameter, source) || run?.directory.partial.isEmpty === false) {
         into.addUnsure(segment.live);

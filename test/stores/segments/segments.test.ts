@@ -121,26 +121,6 @@ describe('segments', () => {
     expect(project.search({ kind: 'not', of: chain }, { total: true })).toEqual({ ids: ['b'], total: 1 });
   });
 
-  test('read no references to resources that cannot match', () => {
-    const project = new Project(observation('a', { subject: { reference: 'Patient/p' } }), observation('b'));
-    project.port.put({
-      resourceType: 'Patient',
-      id: 'p',
-      gender: 'male',
-      meta: FIVE[0]!.meta,
-    } as unknown as AnyResource);
-    project.run(project.upkeep.build('Patient'));
-    const ask = (gender: string): number => {
-      project.index = new SegmentIndex(fingerprintsOf);
-      project.port.asked.length = 0;
-      const of: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: gender } };
-      const ids = project.search({ kind: 'chain', parameter: 'subject', type: 'Patient', of });
-      expect(ids).toEqual({ ids: gender === 'male' ? ['a'] : [] });
-      return project.port.asked.length;
-    };
-    expect(ask('female')).toBeLessThan(ask('male'));
-  });
-
   test('test each resource for a parameter that was defined otherwise when they were built', () => {
     const project = new Project(...FIVE, observation('f', { status: 'amended' }));
     project.index = new SegmentIndex((type) => ({ ...fingerprintsOf(type), status: 'another' }));
