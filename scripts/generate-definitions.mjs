@@ -60,6 +60,7 @@ const text = inAscii(
     exported('summary', literal(texts.summary)),
     exported('contentFingerprint', literal(contentFingerprint)),
     exported('fingerprint', literal(digest([contentFingerprint, await ownParameters()]))),
+    exported('typesFingerprint', literal(typesFingerprintOf(texts))),
     '',
   ].join('\n'),
 );
@@ -95,6 +96,11 @@ function contentFingerprintOf({ version, resources, types, targets, codes, param
   const sorted = (record) => Object.entries(record).sort();
   const content = [version, resources, sorted(types), targets, codes, sorted(parameters), patientCompartment];
   return digest(content);
+}
+
+/** As `typesFingerprint` of model/fhir-model.ts, which a test holds, too. */
+function typesFingerprintOf({ version, types, targets, codes }) {
+  return digest([version, Object.entries(types).sort(), targets, codes]);
 }
 
 function digest(content) {

@@ -13,3 +13,4 @@ export declare const summary: NonNullable<DefinitionTexts['summary']>;
 export declare const contentFingerprint: string;
 /** Of the model that they make. */
 export declare const fingerprint: string;
+export declare const typesFingerprint: string;

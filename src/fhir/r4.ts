@@ -7,4 +7,4 @@ import { FhirModel } from './model/fhir-model.js';
  * Only public entries and store constructors may default to it. All other code receives its model as an argument, so
  * that no code can forget it; `test/frame/default-model.test.ts` lists the files that may import this one.
  */
-export const R4 = new FhirModel(texts, texts.contentFingerprint, texts.fingerprint);
+export const R4 = new FhirModel(texts, texts.contentFingerprint, texts.fingerprint, texts.typesFingerprint);

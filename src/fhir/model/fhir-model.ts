@@ -43,12 +43,14 @@ export class FhirModel {
    *
    * @param contentFingerprint of these texts, if known
    * @param fingerprint of the model, if known
+   * @param typesFingerprint of its types, if known
    */
-  constructor(texts: DefinitionTexts, contentFingerprint?: string, fingerprint?: string) {
+  constructor(texts: DefinitionTexts, contentFingerprint?: string, fingerprint?: string, typesFingerprint?: string) {
     this.version = texts.version;
     this.#texts = texts;
     this.#contentFingerprint = contentFingerprint;
     this.#fingerprint = fingerprint;
+    this.#typesFingerprint = typesFingerprint;
   }
 
   /** @internal What this model is made of, to make another one of. */
@@ -61,10 +63,12 @@ export class FhirModel {
     readonly texts: DefinitionTexts;
     readonly contentFingerprint: string;
     readonly fingerprint: string;
+    readonly typesFingerprint: string;
   } {
     const { version, resources, types, targets, codes, parameters, patientCompartment } = this.#texts;
     const texts = { version, resources, types, targets, codes, parameters, patientCompartment };
-    return { texts, contentFingerprint: this.#contentOf(), fingerprint: this.fingerprint };
+    const { fingerprint, typesFingerprint } = this;
+    return { texts, contentFingerprint: this.#contentOf(), fingerprint, typesFingerprint };
   }
 
   /** Names of all concrete resource types, sorted: FHIR's and Medplum's. */
@@ -182,7 +186,7 @@ export class FhirModel {
 
   /**
    * The fingerprint of the types alone, descriptions included. Computing it reads all types once, which takes a few
-   * milliseconds.
+   * milliseconds; for R4 it is precomputed.
    */
   get typesFingerprint(): string {
     const { version, types, targets, codes } = this.#texts;

@@ -1,11 +1,15 @@
 import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
 import { sha256Of } from '../../platform/crypto.js';
+import { getOrCreate } from '../../platform/collections.js';
 import { isHeldApart } from '../criteria/parameters-of.js';
 
 /** Resource type, code of a search parameter, fingerprint: what the index rows of each parameter are made with. */
 export interface ParameterFingerprints {
   readonly [type: string]: { readonly [code: string]: string };
 }
+
+/** Code of a search parameter and fingerprint. */
+type Fingerprints = ParameterFingerprints[string];
 
 /**
  * A short text per search parameter that is equal in every process in which the parameter has the same index rows, and
@@ -16,19 +20,22 @@ export interface ParameterFingerprints {
  *
  * It reads all definitions, once per model and process, which takes about 20 ms.
  */
-export const parameterFingerprints = perModel((model): ParameterFingerprints => {
-  const shared = `${INDEX_VERSION} ${model.typesFingerprint}`;
-  return Object.fromEntries(
-    model.resourceTypes.map((type) => [
-      type,
-      Object.fromEntries(
-        [...model.searchParameters(type).values()]
-          .filter(({ code }) => !isHeldApart(code))
-          .map((parameter) => [parameter.code, digest(shared, { ...parameter, short: '', url: undefined })]),
-      ),
-    ]),
-  );
-});
+export const parameterFingerprints = perModel((model): ParameterFingerprints =>
+  Object.fromEntries(model.resourceTypes.map((type) => [type, fingerprintsOfType(model, type)])),
+);
+
+/** Those of one type. PERF: the first search of a process needs those of its types alone. */
+export function fingerprintsOfType(model: FhirModel, type: string): Fingerprints {
+  return getOrCreate(knownTypes(model), type, () => {
+    const shared = `${INDEX_VERSION} ${model.typesFingerprint}`;
+    const parameters = [...model.searchParameters(type).values()].filter(({ code }) => !isHeldApart(code));
+    return Object.fromEntries(
+      parameters.map((parameter) => [parameter.code, digest(shared, { ...parameter, short: '', url: undefined })]),
+    );
+  });
+}
+
+const knownTypes = perModel(() => new Map<string, Fingerprints>());
 
 /**
  * One text for all parameters, found without reading them one by one. If it is equal, so are the fingerprints of all

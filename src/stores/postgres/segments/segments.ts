@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { Pace } from '../../../platform/pace.js';
-import { parameterFingerprints } from '../../../search/index/parameter-fingerprints.js';
+import { fingerprintsOfType } from '../../../search/index/parameter-fingerprints.js';
 import { pageEdgeOf, pageOf } from '../../../store/guards.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { SearchQuery } from '../../../store/search-query.js';
@@ -45,7 +45,7 @@ export class PostgresSegments {
 
   /** The steps that change segments. */
   get upkeep(): SegmentUpkeep {
-    return new SegmentUpkeep((type) => parameterFingerprints(this.#model)[type] ?? {}, this.#cache);
+    return new SegmentUpkeep((type) => fingerprintsOfType(this.#model, type), this.#cache);
   }
 
   port(shard: string, connection: PortConnection): PostgresSegmentPort {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { parameterFingerprints } from '../../../search/index/parameter-fingerprints.js';
+import { fingerprintsOfType } from '../../../search/index/parameter-fingerprints.js';
 import { pageEdgeOf, pageOf } from '../../../store/guards.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { SearchQuery } from '../../../store/search-query.js';
@@ -34,7 +34,7 @@ export class ConnectionSegments {
   constructor(source: SegmentSource, guard: Guard) {
     this.#source = source;
     this.#guard = guard;
-    this.fingerprints = (type) => parameterFingerprints(source.model)[type] ?? {};
+    this.fingerprints = (type) => fingerprintsOfType(source.model, type);
   }
 
   /** Drops what was read, because it may be removed from the file. */

@@ -30,8 +30,8 @@ void start();
 
 async function start(): Promise<void> {
   if (needsFhirPath) await loadFhirPath();
-  const { texts, contentFingerprint, fingerprint } = definitions;
-  const connection = connect(new FhirModel(texts, contentFingerprint, fingerprint));
+  const { texts, contentFingerprint, fingerprint, typesFingerprint } = definitions;
+  const connection = connect(new FhirModel(texts, contentFingerprint, fingerprint, typesFingerprint));
   port.on('message', (request: Request) => serve(connection, request));
   port.postMessage('ready');
 }
