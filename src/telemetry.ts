@@ -1,7 +1,6 @@
 // Spans and counts of everything done on a store, in the shapes of OpenTelemetry.
 
 export { type Bucket, createCounters, type Count, type Counters } from './telemetry/counters.js';
-export { PROMETHEUS_CONTENT_TYPE, prometheusText } from './telemetry/prometheus-text.js';
 export type {
   Attributes,
   Counter,
