@@ -23,23 +23,22 @@ import { DocumentErrors } from './prepared-document.js';
 import { schemaFor } from './schema/schema.js';
 import { familiarArgument } from './validation/familiar-names.js';
 import {
+  ChoiceLeafsRule,
+  DeletionLeafsRule,
+  FragmentSpreadsRule,
+  InputValuesRule,
+  LenientVariablesRule,
+  NullableVariablesRule,
   offeredReferences,
   ReadByIdRule,
   ReferenceParameterRule,
   ReservedVariableRule,
   ResourceTypeRule,
+  ShapingDirectivesRule,
 } from './validation/fhir-rules.js';
 import { findMergeErrors } from './validation/fields-merge.js';
-import { InputValuesRule } from './validation/input-values-rule.js';
 import { KnownFieldsRule } from './validation/known-fields-rule.js';
-import {
-  ChoiceLeafsRule,
-  DeletionLeafsRule,
-  FragmentSpreadsRule,
-  ShapingDirectivesRule,
-} from './validation/selection-rules.js';
 import { withTypedReferences } from './validation/typed-references.js';
-import { LenientVariablesRule, NullableVariablesRule } from './validation/variables-rule.js';
 
 /** Maximum number of errors in one answer. */
 const MAX_ERRORS = 20;

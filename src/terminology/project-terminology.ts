@@ -1,15 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../fhir/error.js';
 import { quote } from '../fhir/messages.js';
-import type { AnyResource, JsonObject } from '../fhir/resource.js';
+import { type AnyResource, elementsOf, type JsonObject } from '../fhir/resource.js';
 import { getOrCreate } from '../platform/collections.js';
 import { inTurns, Pace } from '../platform/pace.js';
+import { hasUrl } from '../search/business-keys.js';
 import type { Concept } from '../search/criteria/concept-tests.js';
+import { and, type Criteria } from '../search/criteria/criteria.js';
+import { foldToken } from '../search/index/index-token.js';
 import { CallPace } from '../store/guards.js';
 import type { Subsumption, Terminology, TerminologyContext } from '../store/terminology.js';
 import { type CodeSystemConcept, CodeSystemIndex } from './code-system.js';
 import { expandValueSet } from './expand-value-set.js';
-import { definitionFinder, type DefinitionType, type FindDefinition } from './find-definition.js';
 
 /** Options of `projectTerminology`. */
 export interface ProjectTerminologyOptions {
@@ -166,4 +168,63 @@ class KeptExpansions {
   #numberOf(valueSet: JsonObject): number {
     return getOrCreate(this.#numbers, valueSet, () => ++this.#count);
   }
+}
+
+type DefinitionType = 'CodeSystem' | 'ValueSet';
+
+/** Finds a CodeSystem or ValueSet by its canonical. */
+type FindDefinition = (
+  type: DefinitionType,
+  canonical: string,
+  context: TerminologyContext,
+) => Promise<JsonObject | undefined>;
+
+/**
+ * Looks in the project first, then among resources of the host. The host's come first for an access policy, and where
+ * the canonical names their version: nobody replaces what the host has fixed.
+ *
+ * Of several versions the active ones come first, then those with the highest version.
+ */
+function definitionFinder(resources: readonly AnyResource[]): FindDefinition {
+  const given = Map.groupBy(resources.map(elementsOf), ({ url }) => url);
+  return async (type, canonical, context) => {
+    const [url, version] = splitCanonical(canonical);
+    const ofHost = best(
+      (given.get(url) ?? []).filter(
+        (one) => one['resourceType'] === type && (version === undefined || one['version'] === version),
+      ),
+    );
+    if (ofHost !== undefined && (context.forPolicy === true || version !== undefined)) return ofHost;
+    const found = await context.search(type, criteriaFor(type, url, version));
+    return best(found.map(elementsOf)) ?? ofHost;
+  };
+}
+
+/** `url|version`. */
+function splitCanonical(canonical: string): readonly [url: string, version: string | undefined] {
+  const bar = canonical.lastIndexOf('|');
+  return bar < 0 ? [canonical, undefined] : [canonical.slice(0, bar), canonical.slice(bar + 1)];
+}
+
+function criteriaFor(type: DefinitionType, url: string, version: string | undefined): Criteria {
+  if (url.startsWith(`${type}/`)) return { kind: 'id', ids: [url.slice(type.length + 1)] };
+  return and([
+    hasUrl(url),
+    ...(version === undefined
+      ? []
+      : [{ kind: 'match', parameter: 'version', test: { kind: 'token', code: foldToken(version) } } as const]),
+  ]);
+}
+
+function best(found: readonly JsonObject[]): JsonObject | undefined {
+  return found.toSorted((one, other) => rank(other) - rank(one) || compareVersions(other, one))[0];
+}
+
+function rank({ status }: JsonObject): number {
+  return status === 'active' ? 2 : status === 'retired' ? 0 : 1;
+}
+
+function compareVersions(one: JsonObject, other: JsonObject): number {
+  const text = ({ version }: JsonObject): string => (typeof version === 'string' ? version : '');
+  return text(one).localeCompare(text(other), 'en', { numeric: true });
 }

@@ -2,7 +2,7 @@ import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
 import { memberCaller, type MemberCaller } from '../../src/access/caller.js';
 import { relatedPatient } from '../../src/access/sign-in/member.js';
-import { assertPatientLink, fixedLink } from '../../src/access/write/patient-link.js';
+import { assertPatientLink, fixedLink } from '../../src/access/write/decide-member.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
 import type { AnyResource, JsonObject } from '../../src/fhir/resource.js';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { invariantsOf } from '../../src/fhir/validation/invariants.js';
+import { invariantsOf } from '../../src/fhir/validation/type-plan.js';
 import type { JsonObject } from '../../src/fhir/resource.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
 import { R4 } from '../../src/fhir/r4.js';

@@ -1,6 +1,6 @@
 import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { expect, test } from 'vitest';
-import { rootElements } from '../../src/fhirpath/root-elements.js';
+import { rootElements } from '../../src/access/policy/write-constraint.js';
 
 await loadFhirPath();
 

@@ -3,7 +3,7 @@ import { FhirError } from '../../src/fhir/error.js';
 import { R4 } from '../../src/fhir/r4.js';
 import { compileFhirPath } from '../../src/fhirpath/compile.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
-import { Pattern } from '../../src/fhirpath/patterns.js';
+import { Pattern } from '../../src/fhirpath/text-functions.js';
 
 beforeAll(() => loadFhirPath());
 

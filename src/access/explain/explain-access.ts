@@ -1,16 +1,15 @@
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
-import { and, refersTo } from '../../search/criteria/criteria.js';
+import { and, childrenOf, type Criteria, refersTo } from '../../search/criteria/criteria.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { StoredResource } from '../../store/stored-resource.js';
-import { assertCaller, type Caller, type MemberCaller, homeOf } from '../caller.js';
-import { decide } from '../decide.js';
+import { assertCaller, type Caller, homeOf, type MemberCaller } from '../caller.js';
+import { decide, isUnrestricted } from '../decide.js';
 import { grantsOf } from '../evaluate/granting-rules.js';
 import { resolveMemberUsers } from '../evaluate/member-users.js';
 import type { CallLimits } from '../limits/call-limits.js';
 import { withinLimits } from '../operation.js';
-import { ALL_INTERACTIONS, type AccessRule, type Interaction } from '../rule.js';
-import { denialReasons } from './explain-denial.js';
+import { type AccessRule, ALL_INTERACTIONS, type Interaction, type RuleCondition } from '../rule.js';
 
 /** Why a caller may or may not do something with resources of a type. */
 export interface AccessExplanation {
@@ -220,4 +219,80 @@ function sentence(interaction: Interaction, subject: string, found: InteractionE
   const hidden = found.hidden.length === 0 ? '' : `, without ${found.hidden.join(', ')}`;
   const constraints = found.writeConstraints === undefined ? '' : `, if ${found.writeConstraints.join(' or ')}`;
   return `${interaction} ${subject}: allowed by ${found.by.join('; ')}${hidden}${constraints}`;
+}
+
+/** The denial to be explained. */
+interface DeniedQuestion {
+  readonly store: ResourceStore;
+  readonly caller: Caller;
+  /** The reader of the answer. */
+  readonly askedBy: Caller;
+  /** The project of the type's resources. */
+  readonly project: string;
+  readonly type: string;
+  readonly interaction: Interaction;
+}
+
+/**
+ * Why a rule does not grant an interaction, in the words of the policy, without values of resources.
+ *
+ * Failing conditions, and the existence of the resource, are only explained to callers who can read everything that
+ * decides them.
+ *
+ * @param row none if there is no such resource, or if the question is about the type, which only rules without
+ * the interaction and rules that never hold deny
+ */
+async function denialReasons(
+  rule: AccessRule,
+  row: StoredResource | null | undefined,
+  question: DeniedQuestion,
+): Promise<string[]> {
+  if (!rule.interactions.has(question.interaction)) {
+    const { narrowed } = rule;
+    if (narrowed?.from.has(question.interaction) === true) return [`not left to this caller by ${narrowed.text}`];
+    const granted = [...(narrowed?.from ?? rule.interactions)];
+    return [granted.length === 0 ? 'it grants no interaction' : `it grants ${granted.join(', ')} only`];
+  }
+  const conditions = rule.conditions ?? [{ text: rule.origin.text, criteria: rule.criteria, missing: [] }];
+  const impossible = conditions.filter(({ criteria }) => criteria.kind === 'none');
+  if (impossible.length > 0) return impossible.map(impossibility);
+  if (conditions.some(({ criteria }) => !mayKnow(question, criteria))) {
+    const texts = conditions.map(({ text }) => text).join('; ');
+    return [`no ${question.type} with this id, or not one for which all of this holds: ${texts}`];
+  }
+  if (!row) return ['there is no such resource'];
+  const failing: string[] = [];
+  for (const { text, criteria } of conditions) {
+    if (!(await holds(criteria, rule, row, question))) failing.push(`${text} does not hold`);
+  }
+  return failing;
+}
+
+function impossibility({ text, missing }: RuleCondition): string {
+  const names = missing.map((name) => `%${name}`).join(', ');
+  return missing.length === 0 ? `${text} never holds for this type` : `${text} never holds, as ${names} has no value`;
+}
+
+async function holds(
+  condition: Criteria,
+  rule: AccessRule,
+  row: StoredResource,
+  { store, caller, project, type }: DeniedQuestion,
+): Promise<boolean> {
+  const criteria = await resolveMemberUsers(store, caller, condition, undefined);
+  const [granted] = await grantsOf(store, project, type, [{ ...rule, criteria }], [row]);
+  return granted!.rules.length > 0;
+}
+
+/** Callers who read every type used in the criteria, without hidden fields, learn nothing new. */
+function mayKnow({ caller, askedBy, type }: DeniedQuestion, criteria: Criteria): boolean {
+  if (askedBy.kind === 'server') return true;
+  if (askedBy.project !== caller.project) return false;
+  if (askedBy.kind === 'system') return true;
+  return [type, ...typesIn(criteria)].every((one) => isUnrestricted(decide(askedBy, one, 'read') ?? []));
+}
+
+function typesIn(criteria: Criteria): string[] {
+  const inside = childrenOf(criteria).flatMap(typesIn);
+  return criteria.kind === 'chain' || criteria.kind === 'has' ? [criteria.type, ...inside] : inside;
 }

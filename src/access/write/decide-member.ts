@@ -1,38 +1,38 @@
 import { FhirError } from '../../fhir/error.js';
+import { sameJson } from '../../fhir/json/copy-json.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { notFound, referenceTo } from '../../fhir/reference.js';
-import type { AnyResource } from '../../fhir/resource.js';
+import { type AnyResource, elementsOf } from '../../fhir/resource.js';
 import { compileFhirPath } from '../../fhirpath/compile.js';
 import { getOrCreate } from '../../platform/collections.js';
 import { NONE } from '../../search/criteria/criteria.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
-import { homeOf } from '../caller.js';
-import type { GuardedWrite, GuardedKey } from '../contract.js';
+import { homeOf, type MemberCaller } from '../caller.js';
+import type { GuardedKey, GuardedWrite } from '../contract.js';
 import { decide, readsAll } from '../decide.js';
 import { type Deciding, STEP } from '../evaluate/deciding.js';
-import { assertGuarded, type KeptFields, keepFields } from '../fields/keep-fields.js';
+import { assertGuarded, keepFields, type KeptFields } from '../fields/keep-fields.js';
 import { maskResource, withoutSecrets } from '../fields/mask-resource.js';
 import { assertPolicyWrite } from '../policy/validate-policy.js';
 import { restrict, type SearchRules } from '../read/restrict.js';
-import { unrestrictedRule, type AccessRule, type Interaction } from '../rule.js';
+import { type AccessRule, type Interaction, unrestrictedRule } from '../rule.js';
 import { sideWritesOfDelete } from './checks.js';
 import {
+  canRead,
   type CommitState,
-  settledCriteria,
+  confirmGrants,
   currentResource,
   expectationOf,
-  unexpected,
-  withWritten,
-  confirmGrants,
-  canRead,
   grantingRules,
   grantingRulesBefore,
   grants,
+  settledCriteria,
   subjectIn,
+  unexpected,
+  withWritten,
 } from './commit-state.js';
-import { assertPatientLink, fixedLink } from './patient-link.js';
 import type { DecidedWrite } from './ready-write.js';
-import { stamp, withoutVersion, uniqueKeysOf } from './stamp.js';
+import { stamp, uniqueKeysOf, withoutVersion } from './stamp.js';
 import { validatingWrite } from './validate-writes.js';
 
 /**
@@ -314,3 +314,72 @@ const OPERATIONS: ReadonlyMap<string, string> = new Map([
   ['Project', 'POST Project'],
   ['ProjectMembership', 'POST /admin/projects/[project]/invite, or PATCH or DELETE of …/members/[membership]'],
 ]);
+
+const LINK = ['patient', 'active', 'period'] as const;
+
+/**
+ * The elements of a RelatedPerson that {@link assertPatientLink} keeps as they are. A writer that may not read it omits
+ * them: comparing them with stored values would confirm guesses.
+ */
+export function fixedLink(caller: MemberCaller, { resourceType, id }: AnyResource): readonly string[] {
+  if (resourceType !== 'RelatedPerson') return [];
+  if (isOwn(caller, id)) return LINK;
+  return linksAnyone(caller) ? [] : ['patient'];
+}
+
+/**
+ * Rejects writes that would choose the compartment a RelatedPerson sees.
+ *
+ * - Nobody changes the link of its own profile: `patient`, `active` and `period` stay as they are.
+ * - `RelatedPerson.patient` of others changes only by callers who read every Patient, and by project administrators:
+ * others could grant a RelatedPerson more than they see themselves. The same applies to restoring a deleted one.
+ *
+ * The result depends only on the caller's rules and on the elements that the caller sees, so it reveals nothing: {@link
+ * fixedLink} keeps callers from sending fixed elements that they cannot see.
+ *
+ * @param before null if there is no current version
+ * @param deleted true if there was one before
+ * @throws FhirError `forbidden`
+ */
+export function assertPatientLink(
+  caller: MemberCaller,
+  before: AnyResource | null,
+  after: AnyResource,
+  deleted: boolean,
+): void {
+  if (after.resourceType !== 'RelatedPerson') return;
+  const own = isOwn(caller, after.id);
+  if (!own && linksAnyone(caller)) return;
+  const changed =
+    before === null
+      ? own || deleted
+        ? 'patient'
+        : undefined
+      : fixedLink(caller, after).find((name) => differ(before, after, name));
+  if (changed === undefined) return;
+  const reason = own
+    ? 'it decides what you may see yourself'
+    : 'only callers who read every Patient, and project administrators, may';
+  throw new FhirError('forbidden', `Not allowed to change RelatedPerson.${changed}: ${reason}`, {
+    issues: [
+      {
+        code: 'forbidden',
+        diagnostics: `This element cannot be changed: ${reason}`,
+        expression: [`RelatedPerson.${changed}`],
+      },
+    ],
+  });
+}
+
+function differ(before: AnyResource, after: AnyResource, name: string): boolean {
+  const [was, is] = [elementsOf(before), elementsOf(after)];
+  return [name, `_${name}`].some((key) => !sameJson(was[key], is[key]));
+}
+
+function isOwn({ profile }: MemberCaller, id: string | undefined): boolean {
+  return id !== undefined && referenceTo('RelatedPerson', id) === profile;
+}
+
+function linksAnyone(caller: MemberCaller): boolean {
+  return caller.admin || readsAll(caller, 'Patient');
+}

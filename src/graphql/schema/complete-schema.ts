@@ -1,48 +1,20 @@
-import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { inOneGo, inTurns, Pace } from '../../platform/pace.js';
 import { FhirError } from '../../fhir/error.js';
 import { quote } from '../../fhir/messages.js';
-import {
-  type GraphQLArgumentConfig,
-  GraphQLBoolean,
-  type GraphQLDirective,
-  type GraphQLFieldConfig,
-  GraphQLFloat,
-  GraphQLID,
-  type GraphQLInputFieldConfig,
-  type GraphQLInputObjectType,
-  type GraphQLInputType,
-  GraphQLInt,
-  type GraphQLInterfaceType,
-  GraphQLList,
-  type GraphQLNamedType,
-  GraphQLNonNull,
-  type GraphQLObjectType,
-  type GraphQLOutputType,
-  type GraphQLSchema,
-  GraphQLString,
-  isListType,
-  isNonNullType,
-} from '../graphql-js.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { inOneGo, inTurns, Pace } from '../../platform/pace.js';
+import { getNamedType, type GraphQLArgumentConfig, GraphQLBoolean, type GraphQLDirective, type GraphQLFieldConfig, GraphQLFloat, GraphQLID, type GraphQLInputFieldConfig, GraphQLInputObjectType, type GraphQLInputType, GraphQLInt, GraphQLInterfaceType, GraphQLList, type GraphQLNamedType, GraphQLNonNull, GraphQLObjectType, type GraphQLOutputType, GraphQLSchema, GraphQLString, isInputObjectType, isInterfaceType, isListType, isNonNullType, isObjectType } from '../graphql-js.js';
 import { argumentsOf } from './arguments.js';
-import {
-  CollectedInputObjectType,
-  CollectedInterfaceType,
-  CollectedObjectType,
-  collectTypes,
-  schemaOfCollected,
-} from './collect-types.js';
 import { descriptionOf, fieldDescription } from './descriptions.js';
-import { DIRECTIVES } from './schema.js';
-import { typeOfField, typeOfInputField, type SchemaTypes } from './field-type.js';
+import { type SchemaTypes, typeOfField, typeOfInputField } from './field-type.js';
+import { type FieldDescriptor, fieldsOf, MUTATION, QUERY, RESOURCE, SUBSCRIPTIONS } from './fields.js';
 import { createHostType } from './host/host-types.js';
 import { hostOf } from './host/service-model.js';
-import { fieldsOf, MUTATION, QUERY, RESOURCE, SUBSCRIPTIONS, type FieldDescriptor } from './fields.js';
-import { inputFieldsOf, PATCH_OPERATION, typeOfInput, type InputField } from './input-fields.js';
+import { type InputField, inputFieldsOf, PATCH_OPERATION, typeOfInput } from './input-fields.js';
 import { INPUT_SCALARS } from './input-scalars.js';
-import { leafType, withLeaf, type LeafOptions } from './leaf-types.js';
-import { showsArgument, showsField, type DetailRules, type SchemaDetail } from './schema-detail.js';
+import { type LeafOptions, leafType, withLeaf } from './leaf-types.js';
 import { LENIENT_ID, LENIENT_STRING, LENIENT_STRINGS } from './scalars.js';
+import { type DetailRules, type SchemaDetail, showsArgument, showsField } from './schema-detail.js';
+import { DIRECTIVES } from './schema.js';
 
 type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
 
@@ -265,4 +237,81 @@ function strict(type: GraphQLInputType): GraphQLInputType {
   if (isListType(type)) return new GraphQLList(strict(type.ofType));
   if (type === LENIENT_STRING || type === LENIENT_STRINGS) return GraphQLString;
   return type === LENIENT_ID ? GraphQLID : type;
+}
+
+/**
+ * All types that these reach, in the order in which graphql-js finds them. In steps, one for each type, because
+ * defining the fields of all types is most of the work of building a schema.
+ *
+ * @param first types that keep their order
+ * @param roots further types
+ */
+function* collectTypes(
+  first: readonly GraphQLNamedType[],
+  roots: readonly GraphQLNamedType[],
+): Generator<void, readonly GraphQLNamedType[]> {
+  const found = new Set(first);
+  for (const type of first) {
+    // Keeps the order: a type that was reached early moves to its later place.
+    found.delete(type);
+    yield* addReached([type], found);
+  }
+  yield* addReached(roots, found);
+  return [...found];
+}
+
+function* addReached(roots: readonly GraphQLNamedType[], found: Set<GraphQLNamedType>): Generator<void> {
+  // A stack, as deep as the recursion of graphql-js.
+  const open = [roots.values()];
+  for (let types = open.at(-1); types !== undefined; types = open.at(-1)) {
+    const { value: type, done } = types.next();
+    if (done === true) open.pop();
+    else if (!found.has(type)) {
+      yield;
+      found.add(type);
+      open.push(typesIn(type).values());
+    }
+  }
+}
+
+function typesIn(type: GraphQLNamedType): readonly GraphQLNamedType[] {
+  if (isInputObjectType(type)) return Object.values(type.getFields()).map((field) => getNamedType(field.type));
+  if (!isObjectType(type) && !isInterfaceType(type)) return [];
+  const types: GraphQLNamedType[] = [...type.getInterfaces()];
+  for (const field of Object.values(type.getFields())) {
+    types.push(getNamedType(field.type));
+    for (const arg of field.args) types.push(getNamedType(arg.type));
+  }
+  return types;
+}
+
+/** While it is true, types show no fields, so that the constructor of a schema does not look for their types again. */
+let areTypesCollected = false;
+
+/** A schema of types that {@link collectTypes} found. */
+function schemaOfCollected(config: ConstructorParameters<typeof GraphQLSchema>[0]): GraphQLSchema {
+  areTypesCollected = true;
+  try {
+    return new GraphQLSchema(config);
+  } finally {
+    areTypesCollected = false;
+  }
+}
+
+class CollectedObjectType extends GraphQLObjectType {
+  override getFields(): ReturnType<GraphQLObjectType['getFields']> {
+    return areTypesCollected ? {} : super.getFields();
+  }
+}
+
+class CollectedInterfaceType extends GraphQLInterfaceType {
+  override getFields(): ReturnType<GraphQLInterfaceType['getFields']> {
+    return areTypesCollected ? {} : super.getFields();
+  }
+}
+
+class CollectedInputObjectType extends GraphQLInputObjectType {
+  override getFields(): ReturnType<GraphQLInputObjectType['getFields']> {
+    return areTypesCollected ? {} : super.getFields();
+  }
 }

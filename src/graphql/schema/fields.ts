@@ -1,12 +1,11 @@
 import { CACHE_KEY } from '../../client/cache-keys.js';
+import type { ElementDefinition, TypeDefinition } from '../../fhir/model/definition-types.js';
 import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
+import { pushTo } from '../../platform/collections.js';
 import { extensionFieldsOf } from '../../profiles/extension-fields.js';
 import type { ExtensionShape, ExtensionType } from '../../profiles/extension-shapes.js';
-import type { ElementDefinition, TypeDefinition } from '../../fhir/model/definition-types.js';
 import type { HostFieldDefinition } from './host/host-schema.js';
 import { hostOf } from './host/service-model.js';
-import { ResourceFields } from './resource-fields.js';
-import { pushTo } from '../../platform/collections.js';
 
 /**
  * The meaning of a field of the FHIR GraphQL schema. Schema, planner and executor share these, so that they cannot
@@ -254,4 +253,81 @@ function hasSibling(model: FhirModel, element: ElementDefinition): boolean {
 
 function byName(fields: readonly FieldDescriptor[]): ReadonlyMap<string, FieldDescriptor> {
   return new Map(fields.map((field) => [field.name, field]));
+}
+
+/**
+ * The fields of a resource type: its own, then the lists and connections of all types that point to it.
+ *
+ * PERF: these are created when a name is looked up, or when all are listed. Listing them needs the search parameters of
+ * every type, which take 5 ms to parse.
+ */
+class ResourceFields<Field extends { readonly name: string }> extends Map<string, Field> {
+  readonly #model: FhirModel;
+  readonly #pointing: (type: string) => readonly Field[];
+  /** The fields that were looked up. */
+  readonly #found = new Map<string, Field>();
+  #isComplete = false;
+
+  /** @param pointing the fields of one type */
+  constructor(model: FhirModel, own: readonly Field[], pointing: (type: string) => readonly Field[]) {
+    super();
+    this.#model = model;
+    this.#pointing = pointing;
+    for (const field of own) this.set(field.name, field);
+  }
+
+  override get(name: string): Field | undefined {
+    return super.get(name) ?? (this.#isComplete ? undefined : this.#find(name));
+  }
+
+  override has(name: string): boolean {
+    return this.get(name) !== undefined;
+  }
+
+  override get size(): number {
+    this.#complete();
+    return super.size;
+  }
+
+  override keys(): MapIterator<string> {
+    this.#complete();
+    return super.keys();
+  }
+
+  override values(): MapIterator<Field> {
+    this.#complete();
+    return super.values();
+  }
+
+  override entries(): MapIterator<[string, Field]> {
+    this.#complete();
+    return super.entries();
+  }
+
+  override [Symbol.iterator](): MapIterator<[string, Field]> {
+    return this.entries();
+  }
+
+  override forEach(work: (field: Field, name: string, fields: Map<string, Field>) => void): void {
+    for (const [name, field] of this) work(field, name, this);
+  }
+
+  #find(name: string): Field | undefined {
+    let field = this.#found.get(name);
+    if (field === undefined) {
+      const type = /^(.+)(?:List|Connection)$/.exec(name)?.[1];
+      if (type === undefined || !this.#model.isResourceType(type)) return undefined;
+      field = this.#pointing(type).find((one) => one.name === name);
+      if (field !== undefined) this.#found.set(name, field);
+    }
+    return field;
+  }
+
+  #complete(): void {
+    if (this.#isComplete) return;
+    this.#isComplete = true;
+    for (const type of this.#model.resourceTypes) {
+      for (const field of this.#pointing(type)) this.set(field.name, this.#found.get(field.name) ?? field);
+    }
+  }
 }
