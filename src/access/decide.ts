@@ -20,7 +20,7 @@ export function decide(caller: Caller, type: string, interaction: Interaction): 
   return rules.length === 0 ? null : rules;
 }
 
-/** PERF: a policy may have hundreds of rules, and a long transaction calls this for each of its resources. */
+/** A policy may have hundreds of rules, and a long transaction calls this for each of its resources. */
 function rulesWith(rules: readonly AccessRule[], interaction: Interaction): readonly AccessRule[] {
   const known = getOrCreate(BY_INTERACTION, rules, () => new Map<Interaction, readonly AccessRule[]>());
   return getOrCreate(known, interaction, () => rules.filter(({ interactions }) => interactions.has(interaction)));

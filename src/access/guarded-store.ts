@@ -68,7 +68,7 @@ export function guardStore(
   };
 }
 
-/** PERF: loaded with the first write. */
+/** PERF (start): loaded with the first write. */
 const loadWriting = onFirstUse(() => import('./write/commit-guarded.js'));
 
 function assertSameModel(store: ResourceStore, caller: Caller): void {
@@ -149,7 +149,7 @@ class Guard {
     options: CallOptions | undefined,
   ): Promise<SearchQuery | null> {
     if (rules === null) return null;
-    // PERF: almost no search needs to wait for concepts or members.
+    // Almost no search needs to wait for concepts or members.
     const asked = expansionsIn(query.criteria).size === 0 ? query : await this.#expand(query, options);
     const expanded = mentionsEvents(asked) ? await restrictEvents(asked, this.#reading(options)) : asked;
     const restricted = restrictQuery(

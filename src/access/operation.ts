@@ -146,7 +146,7 @@ async function untilDeadline<Context extends LimitedContext, Result>(
   const control = new AbortController();
   const end = (): void => control.abort(new DOMException('The time of the operation is over', 'TimeoutError'));
   const timer = setTimeout(end, Math.ceil(left));
-  // PERF: created once, because every call uses the same signal.
+  // Created once, because every call uses the same signal.
   const either = eitherSignal(control.signal, signal);
   const options = { deadline: performance.now() + left, signal: either, budget };
   try {

@@ -17,7 +17,7 @@ import type { AuditedResources, AuditInteraction, AuditRecord, AuditTarget } fro
  * | returned | one `entity` with the description `returned`, with a `detail` per type: ids with versions, parted by spaces |
  * | document, parameters, counts, requestId and numbers | `detail` of an `entity` for the query |
  *
- * PERF: the members of all objects are in the order of their names, as the log hashes them; and each indexed element
+ * PERF (all-options): the members of all objects are in the order of their names, as the log hashes them; and each indexed element
  * costs a tenth of a short request, so no value is repeated.
  */
 export function toAuditEvent(record: AuditRecord): AuditEvent {

@@ -82,7 +82,7 @@ export async function recordInteraction<Result>(
   const outcome = outcomeOf(facts, thrown);
   try {
     const gathered = facts.shown?.(outcome.success || facts.failure !== undefined) ?? {};
-    // PERF: most answers show few resources, which need no promise.
+    // Most answers show few resources, which need no promise.
     const shown = gathered instanceof Promise ? await gathered : gathered;
     const record = recordOf(model, options, facts, shown, { who, interaction, outcome });
     const duration = Math.round((performance.now() - clock) * 1000) / 1000;

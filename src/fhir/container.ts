@@ -97,7 +97,7 @@ export class Container {
     if (parsed.kind === 'container') return { kind: 'inside', resource: this.resource, container: this };
     if (parsed.kind === 'contained') return this.#resolveContained(parsed.id);
     const { entries, base } = this;
-    // PERF: nearly all resources are stored by themselves.
+    // Nearly all resources are stored by themselves.
     if (base === undefined && entries === undefined) return parsed;
     const url = this.absolute(text);
     const found = entries?.find(url);

@@ -25,7 +25,7 @@ const DATE = /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(
  * @returns undefined for anything that is not a date, including days and hours that do not exist (`2021-02-30`).
  */
 export function parseDate(text: string): DateInterval | undefined {
-  // PERF: resources of one encounter have the same few dates: three of four were read before.
+  // Resources of one encounter have the same few dates: three of four were read before.
   let interval = LATEST.get(text);
   if (interval === undefined) {
     interval = readDate(text);
@@ -99,7 +99,7 @@ export function compareDates(first: string, second: string): number | undefined 
 }
 
 function utc(year: number, month: number, day: number): number {
-  // PERF: makes no object. It maps years 0 to 99 to 1900 to 1999.
+  // Makes no object. It maps years 0 to 99 to 1900 to 1999.
   if (year >= 100) return Date.UTC(year, month, day);
   const date = new Date(0);
   date.setUTCFullYear(year, month, day);

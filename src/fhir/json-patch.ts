@@ -27,7 +27,7 @@ const MAX_TOUCHED = 100_000;
 /** Items of a list that move in the time of one value. */
 const ITEMS_PER_VALUE = 1_024;
 
-/** In characters. PERF: copying a value takes as long as copying a string of this length. */
+/** In characters. Copying a value takes as long as copying a string of this length. */
 const PER_VALUE = 100;
 
 /** Of the list of operations, and of one of them. */
@@ -44,7 +44,7 @@ const OPERATION_LEVELS = 2;
  * @throws FhirError `too-costly` - too many operations, or too much copied or touched
  */
 export function applyJsonPatch(resource: AnyResource, operations: unknown): AnyResource {
-  // PERF: moving the texts of decimals with their values takes five times as long as a copy.
+  // Moving the texts of decimals with their values takes five times as long as a copy.
   const movesTexts =
     hasDecimalText(resource) || !fits(operations, MAX_RESOURCE_DEPTH + OPERATION_LEVELS) || hasDecimalText(operations);
   const patched = movesTexts ? (withWrittenDecimals(resource) as AnyResource) : copyFromHost(resource);

@@ -41,7 +41,7 @@ export function parseReference(
     return { kind: 'contained', id: text.slice(1) };
   }
   if (text.startsWith('urn:')) return { kind: 'urn', urn: text };
-  // PERF: nearly all references are relative, and no relative one has a scheme.
+  // Nearly all references are relative, and no relative one has a scheme.
   const local = parseRelative(text);
   if (local !== undefined) return local;
   if (!/^[a-z][a-z0-9+.-]*:/i.test(text)) return undefined;
@@ -50,7 +50,7 @@ export function parseReference(
   return (isOwn ? parseRelative(text.slice(base.length + 1)) : undefined) ?? { kind: 'foreign', url: text };
 }
 
-/** PERF: half the time of the pattern, and the name of the type is the same string each time. */
+/** Takes half the time of the pattern, and the name of the type is the same string each time. */
 function parseExpected(text: string, types: readonly string[]): ParsedReference | undefined {
   for (const type of types) {
     if (text.charCodeAt(type.length) !== SLASH || !text.startsWith(type)) continue;

@@ -64,7 +64,7 @@ export function validateResource(model: FhirModel, resource: unknown, options: V
 }
 
 /**
- * {@link validateResource} with `strict` for a resource that can be stored. PERF: checks that ran without `strict` are
+ * {@link validateResource} with `strict` for a resource that can be stored. Checks that ran without `strict` are
  * not repeated.
  */
 export function validateStorable(

@@ -93,7 +93,7 @@ function compile(model: FhirModel, expression: string, baseType: string | undefi
   const tree = parseFhirPath(expression);
   const needs = checkExpression(model, tree);
   const native = baseType === undefined ? undefined : compileNative(model, tree, baseType);
-  // PERF: fhirpath.js parses the expression again, which is most of the work and unnecessary when a native form exists.
+  // Parsing the expression again is most of the work of fhirpath.js, and unnecessary when a native form exists.
   let byLibrary = native === undefined ? compileByLibrary(model, expression, baseType, needs) : undefined;
   const evaluate: LibraryEvaluation = (...given) =>
     (byLibrary ??= compileByLibrary(model, expression, baseType, needs))(...given);

@@ -41,7 +41,7 @@ export function countValues(root: object, most = Infinity): number {
   let count = 0;
   const pending: object[] = [root];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    // PERF: `for … in` makes texts of the positions of lists, and takes eight times as long.
+    // `for … in` makes texts of the positions of lists, and takes eight times as long.
     const values: readonly unknown[] = Array.isArray(next) ? next : Object.values(next);
     count += values.length;
     if (count > most) return count;

@@ -47,7 +47,7 @@ const MAX_ERRORS = 20;
  * Checks a document by the rules of GraphQL and FHIR, and then whether its fields merge. Long checks take a turn of the
  * event loop each; for a long document, each part of the rules does.
  *
- * PERF: loaded by `import()` with the first document that is not plain.
+ * PERF (start): loaded by `import()` with the first document that is not plain.
  *
  * @param tokens the length of the document
  * @returns the document with the types of its references
@@ -77,7 +77,7 @@ export async function checkByRules(
   return document;
 }
 
-/** PERF: each part walks the document once more. */
+/** Each part walks the document once more. */
 function inParts(rules: readonly ValidationRule[], tokens: number): readonly (readonly ValidationRule[])[] {
   if (tokens < LONG_DOCUMENT) return [rules];
   const size = Math.ceil(rules.length / PARTS);

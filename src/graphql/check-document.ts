@@ -221,7 +221,7 @@ const NODES_PER_TOKEN = 8;
 const NESTING: ReadonlySet<string> = new Set([Kind.SELECTION_SET, Kind.LIST, Kind.OBJECT, Kind.LIST_TYPE]);
 
 function pushChildren(node: ASTNode, depth: number, open: [ASTNode, number][]): void {
-  // PERF: `Object.entries` takes four times as long.
+  // `Object.entries` takes four times as long.
   for (const key in node) {
     const value = (node as unknown as { readonly [key: string]: unknown })[key];
     // Locations reference the tokens, which are linked to one another.

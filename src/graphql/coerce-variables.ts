@@ -61,7 +61,7 @@ type CoercedScalars =
   | { readonly values: { [name: string]: unknown }; readonly errors?: undefined }
   | { readonly errors: readonly GraphQLError[] };
 
-/** PERF: loaded with the first value that is not plain. */
+/** PERF (start): loaded with the first value that is not plain. */
 const loadCoercion = onFirstUse(() => import('./graphql-js-validation.js'));
 
 /** @returns undefined if graphql-js must coerce one of the values */

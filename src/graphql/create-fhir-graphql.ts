@@ -108,7 +108,7 @@ export function createFhirGraphql(config: FhirServiceConfig): FhirGraphql {
   return keepConfig(service, settings);
 }
 
-/** PERF: loaded with the first explanation. */
+/** PERF (start): loaded with the first explanation. */
 const loadExplaining = onFirstUse(() => import('./explain/explain-fhir-graphql.js'));
 
 /** The configuration of a service. */

@@ -69,7 +69,7 @@ export async function prepareDocument(
   return prepared;
 }
 
-/** PERF: most documents are found by their text alone. Joining and hashing a longer key takes a microsecond. */
+/** PERF (one-patient): most documents are found by their text alone. Joining and hashing a longer key takes a microsecond. */
 function keyOf(query: string | DocumentNode, dialect: Dialect, root: string): string {
   if (typeof query !== 'string') return `${dialect} ${root}`;
   return dialect === DEFAULT_DIALECT && root === QUERY ? query : `${dialect} ${root}\n${query}`;
@@ -134,7 +134,7 @@ async function validateDocument(
   return preparedOf(await checkByRules(model, written, dialect, root, tokens), facts);
 }
 
-/** PERF: loaded with the first document that is not plain. */
+/** PERF (start): loaded with the first document that is not plain. */
 const loadRules = onFirstUse(async () => {
   // The modules of graphql-js take a turn of the event loop, and those that use them another.
   await import('./graphql-js-validation.js');

@@ -146,7 +146,7 @@ const INCOMING = Symbol('the request of node:http');
  * Lets the body of a request of `node:http` be read without the web stream of its Request, as long as nobody has begun
  * to read it.
  *
- * PERF: a stream of the web over one of Node.js takes 20 µs. A WeakMap instead of the property would take half of that.
+ * PERF (load): a stream of the web over one of Node.js takes 20 µs. A WeakMap instead of the property would take half of that.
  */
 export function readDirectly(stream: ReadableStream<Uint8Array>, incoming: object): void {
   if (emitsBody(incoming)) (stream as NodeBody)[INCOMING] = incoming;
@@ -174,7 +174,7 @@ function readEvents(incoming: EmittedBody, take: TakeChunk): Promise<boolean> {
     incoming.on('end', () => resolve(true));
     incoming.on('error', reject);
     incoming.on('close', () => {
-      // PERF: creating an error captures its stack.
+      // Creating an error captures its stack.
       if (!incoming.readableEnded) reject(new Error('The connection was closed'));
     });
   });

@@ -105,7 +105,7 @@ function writeHead(outgoing: NodeResponse, { status, headers }: WireAnswer, leng
   });
 }
 
-/** PERF: a short text is sent in one piece with the headers. */
+/** A short text is sent in one piece with the headers. */
 function lengthOf(body: string | Uint8Array): number {
   return typeof body === 'string' ? byteLength(body) : body.byteLength;
 }

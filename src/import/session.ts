@@ -80,7 +80,7 @@ export interface EntryReader {
 /**
  * Guesses which resources of an import are new: it expects a type's next resources to be new if its last ones all were.
  *
- * PERF: a resource that is expected to be new is created without a read. A wrong guess costs a failed commit, so after
+ * PERF (import-rate): a resource that is expected to be new is created without a read. A wrong guess costs a failed commit, so after
  * one, a type needs four times as many new resources in a row, as with the Organizations that many Bundles share.
  */
 class CreateGuess {

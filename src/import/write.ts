@@ -82,7 +82,7 @@ async function readCurrent(
   return guessed.map((isGuessed) => (isGuessed ? undefined : stored[next++]));
 }
 
-/** PERF: a class instance, like the objects in it: see `BundleEntry`. */
+/** A class instance, like the objects in it: see `BundleEntry`. */
 class PlannedWrite {
   readonly kind = 'write';
 

@@ -194,5 +194,5 @@ class Planner {
   }
 }
 
-/** PERF: loading takes 5 ms, which processes without patches should not spend. */
+/** PERF (start): loading takes 5 ms, which processes without patches should not spend. */
 const loadJsonPatch = onFirstUse(() => import('../fhir/json-patch.js'));

@@ -40,7 +40,7 @@ export function textOfBase64Url(base64: string): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(binary, (unit) => unit.charCodeAt(0)));
 }
 
-/** PERF: native if the runtime has it. Checked at each call, so that a test can remove it. */
+/** Native if the runtime has it. Checked at each call, so that a test can remove it. */
 function hasBuffer(): boolean {
   return typeof Buffer === 'function';
 }

@@ -6,7 +6,7 @@ import { encodeBase64Url } from './bytes.js';
  *
  * Not imported: bundles for browsers must not name a module that browsers lack.
  *
- * PERF: loading it takes 3 ms, so that is left to the first use.
+ * PERF (start): loading it takes 3 ms, so that is left to the first use.
  */
 export function nodeCrypto(): typeof NodeCrypto | undefined {
   if (!isLooked) {
@@ -119,7 +119,7 @@ interface Constants {
   readonly rounds: Uint32Array;
 }
 
-/** PERF: Node.js never needs them. */
+/** Node.js never needs them. */
 let constants: Constants | undefined;
 
 function makeConstants(): Constants {

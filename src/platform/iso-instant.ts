@@ -1,7 +1,7 @@
 /**
  * An instant as `Date.prototype.toISOString` writes it.
  *
- * PERF: takes a fifth of its time, because dates are formatted once. Resources that were written together often have
+ * Takes a fifth of its time, because dates are formatted once. Resources that were written together often have
  * the same instant.
  *
  * @param time milliseconds since 1970

@@ -35,7 +35,7 @@ export async function mapInTurns<Item, Result>(
   map: (item: Item, index: number) => Result,
 ): Promise<Result[]> {
   const results: Result[] = [];
-  // PERF: `entries()` makes three objects for each item.
+  // `entries()` makes three objects for each item.
   for (let index = 0; index < items.length; index++) {
     if (pace.isSpent) await pace.next();
     results.push(map(items[index]!, index));

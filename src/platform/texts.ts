@@ -28,7 +28,7 @@ function rankOf(unit: number): number {
 }
 
 /**
- * PERF: most strings differ near their beginning. For others, comparing halves takes a tenth of the time of comparing
+ * Most strings differ near their beginning. For others, comparing halves takes a tenth of the time of comparing
  * units.
  */
 function firstDifference(a: string, b: string, end: number): number {
@@ -60,7 +60,7 @@ function hasSurrogate(text: string, index: number, first: number): boolean {
 /**
  * The same string, stored in one piece.
  *
- * PERF: V8 keeps a string built by `+=` as a tree of its pieces, and walks the tree whenever it hashes the string: 64
+ * V8 keeps a string built by `+=` as a tree of its pieces, and walks the tree whenever it hashes the string: 64
  * Ki pieces take up to 0.4 s each time. Reading a character joins the pieces for good. The result of the read must be
  * used, or the compiler drops the call.
  */

@@ -41,7 +41,7 @@ function* checkItem(rules: ElementRules, item: ElementItem, walk: ProfileWalk, i
   for (const child of rules.children) {
     const items = itemsOf(walk.model, item, child.name);
     checkCount(child, items.length, walk);
-    // PERF: most elements of a profile are absent.
+    // Most elements of a profile are absent.
     if (items.length > 0 || child.slicing !== undefined) yield* checkItems(child, items, walk);
   }
 }

@@ -22,7 +22,7 @@ interface ExtensionPlace {
  * Contained resources included; resources in Bundles are resources of their own.
  */
 export function* checkExtensions(resource: JsonObject, walk: ProfileWalk): Generator<void> {
-  // PERF: the walk takes as long as all other checks of a large resource.
+  // The walk takes as long as all other checks of a large resource.
   if (walk.model.profiles.length === 0) return;
   const type = String(resource['resourceType']);
   yield* visit(

@@ -66,7 +66,7 @@ export class ProfileWalk {
     return this.#work.visits > MAX_VISITS;
   }
 
-  /** Whether a step of the walk is over. PERF: to stop at every value would take as long as the checks. */
+  /** Whether a step of the walk is over. To stop at every value would take as long as the checks. */
   isStepOver(): boolean {
     const { visits, steps, before } = this.#work;
     if (visits + steps - before < STEP) return false;
@@ -80,7 +80,7 @@ export class ProfileWalk {
     this.findings.error('too-costly', `the profiles ask more than ${MAX_VISITS} questions about this resource`);
   }
 
-  /** Goes to a place below. PERF: a generator that did work there would cost as much as a small check. */
+  /** Goes to a place below. A generator that did work there would cost as much as a small check. */
   enter(steps: readonly Step[]): void {
     for (const step of steps) this.findings.enter(step);
   }

@@ -23,7 +23,7 @@ interface NoCodes {
 
 /**
  * Lists the codes of a value set that the definitions have, in steps: its expansion, or its codes and complete code systems.
- * PERF: once for all profiles that are bound to it.
+ * Once for all profiles that are bound to it.
  */
 export function* listingCodes(model: FhirModel, url: string): Generator<void, CodeSet | NoCodes> {
   const name = withoutVersion(url);

@@ -81,7 +81,7 @@ export function repositoryOf(open: OpenRepository): Repository {
   };
 }
 
-/** PERF: loaded with the first transaction. */
+/** PERF (start): loaded with the first transaction. */
 const loadTransactions = onFirstUse(() => import('./carry-out-bundle.js'));
 
 /** The types of FHIR's resources are the caller's view of plain JSON; the type given decides which. */

@@ -4,7 +4,7 @@ import { DECIMALS_MARK, ELEMENT_MARK, parseJsonText } from './json-text.js';
 /**
  * Reads some elements of resources from the texts of `jsonLines`.
  *
- * PERF: the time of `JSON.parse` grows with the values that it creates. For a Patient with a narrative, a third of the
+ * PERF (wide): the time of `JSON.parse` grows with the values that it creates. For a Patient with a narrative, a third of the
  * time remains.
  */
 export class ElementReader {
@@ -45,7 +45,7 @@ export class ElementReader {
   }
 
   /**
-   * PERF: takes three quarters of the time of parsing the lines together: a string without escapes is a slice of the
+   * Takes three quarters of the time of parsing the lines together: a string without escapes is a slice of the
    * text. The slice keeps the text in memory, which must be short therefore.
    */
   #readByLine(text: string, first: number): AnyResource {
@@ -74,7 +74,7 @@ export class ElementReader {
     return resource as unknown as AnyResource;
   }
 
-  /** PERF: comparisons and look-ups by type are faster if the name is always the same string object. */
+  /** Comparisons and look-ups by type are faster if the name is always the same string object. */
   #noteType(text: string, type: unknown): void {
     const line = `"resourceType":${JSON.stringify(type)},`;
     const beginning = `{${ELEMENT_MARK}${line}${ELEMENT_MARK}`;
@@ -92,7 +92,7 @@ export class ElementReader {
   }
 
   /**
-   * PERF: skipping a fifth of a text takes as long as parsing it. The share is measured again now and then, less often as
+   * Skipping a fifth of a text takes as long as parsing it. The share is measured again now and then, less often as
    * long as it is the same: a text that is measured takes twice the time.
    */
   get #isMostlyRead(): boolean {
@@ -101,7 +101,7 @@ export class ElementReader {
     return true;
   }
 
-  /** The lines of the elements, without the opening brace. PERF: neighbors are copied together. */
+  /** The lines of the elements, without the opening brace. Neighbors are copied together. */
   #partOf(text: string, first: number): string {
     let part = '';
     let start = first;

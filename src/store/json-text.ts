@@ -79,7 +79,7 @@ function withLine(lines: string, name: string, text: string | undefined): string
   return lines + (lines.length === 1 ? start.slice(1) : start) + text;
 }
 
-/** PERF: half of the elements are short texts without escapes, and a call of `JSON.stringify` takes twice as long. */
+/** Half of the elements are short texts without escapes, and a call of `JSON.stringify` takes twice as long. */
 function plainText(value: unknown): string | undefined {
   if (typeof value === 'string' && value.length < SHORT_TEXT && WITHOUT_ESCAPES.test(value)) return `"${value}"`;
   return JSON.stringify(value);
@@ -89,7 +89,7 @@ const SHORT_TEXT = 64;
 /** Printable ASCII without `"` and the backslash. */
 const WITHOUT_ESCAPES = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
 
-/** The text before an element's value. PERF: built once for each name in FHIR, about a thousand. */
+/** The text before an element's value. Built once for each name in FHIR, about a thousand. */
 function lineStart(name: string): string {
   let start = LINE_STARTS.get(name);
   if (start === undefined) {
@@ -144,7 +144,7 @@ function unlessTooLarge(resource: AnyResource, text: string): string {
   return text;
 }
 
-/** PERF: one UTF-16 unit is three bytes at most, so short texts need not be measured. */
+/** One UTF-16 unit is three bytes at most, so short texts need not be measured. */
 function isLongerThan(text: string, bytes: number): boolean {
   return text.length * 3 > bytes && byteLength(text) > bytes;
 }

@@ -126,7 +126,7 @@ function merge(given: CallOptions | undefined, added: CallOptions | undefined): 
   };
 }
 
-/** PERF: a WeakMap takes microseconds for each view, of which each request has several. */
+/** A WeakMap takes microseconds for each view, of which each request has several. */
 const BEHIND = Symbol('the store behind a view');
 const BASE = Symbol('the base URL of a view');
 

@@ -78,7 +78,7 @@ export interface Change {
 
 type PutResult = Extract<WriteResult, { readonly kind: 'put' }>;
 
-/** The result of a put; its resource is made on first access. PERF: most callers of a large commit never read it. */
+/** The result of a put; its resource is made on first access. Most callers of a large commit never read it. */
 export function putResultOf(
   stamp: Pick<PutResult, 'created' | 'versionId' | 'lastUpdated'>,
   makeResource: () => AnyResource,
@@ -86,7 +86,7 @@ export function putResultOf(
   return new LazyPutResult(stamp, makeResource);
 }
 
-/** PERF: objects with a shared getter take a fifth of the time of literals that each have one of their own. */
+/** Objects with a shared getter take a fifth of the time of literals that each have one of their own. */
 class LazyPutResult implements PutResult {
   readonly kind = 'put';
   readonly created: boolean;

@@ -38,7 +38,7 @@ export function* evaluateCriteria(
 }
 
 /**
- * A resource for {@link evaluateCriteria}. PERF: indexing a resource is slow. A caller who sees everything needs no
+ * A resource for {@link evaluateCriteria}. Indexing a resource is slow. A caller who sees everything needs no
  * index entries, and hundreds of rules share them.
  */
 export function subjectOnUse(

@@ -71,7 +71,7 @@ export function joinedByFields(rules: readonly AccessRule[]): readonly AccessRul
   return getOrCreate(JOINED, rules, () => joined(rules));
 }
 
-/** PERF: joining hundreds of rules takes milliseconds, and each search needs the same result. */
+/** Joining hundreds of rules takes milliseconds, and each search needs the same result. */
 const JOINED = new WeakMap<readonly AccessRule[], readonly AccessRule[]>();
 
 function joined(rules: readonly AccessRule[]): readonly AccessRule[] {
@@ -149,7 +149,7 @@ export async function maskFound(
     return withMasked(row, resource, origins);
   };
   if (areMaskedAlike(rules)) {
-    // PERF: nothing is copied for most callers.
+    // Nothing is copied for most callers.
     if (hiddenByAll(rules).length === 0) return rows.map((row) => mask(row, rules));
     return mapInTurns(rows, new CallPace(options), (row) => mask(row, rules));
   }

@@ -7,7 +7,7 @@ import type { Overlay } from './evaluate-criteria.js';
 /**
  * The resources as left by the writes of a commit so far. Immutable: {@link WrittenResources.with} returns a new value.
  *
- * PERF: all values of a commit share one log and each sees the part of it up to its own length, so that a write costs
+ * All values of a commit share one log and each sees the part of it up to its own length, so that a write costs
  * the same in a long transaction as in a short one.
  */
 export class WrittenResources implements Overlay {

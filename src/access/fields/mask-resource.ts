@@ -43,7 +43,7 @@ export function withMasked<Row extends { readonly resource: AnyResource }>(
 /**
  * Fields that every rule hides. A field that some rule shows is visible.
  *
- * PERF: cached for each list of rules, which may be hundreds.
+ * Cached for each list of rules, which may be hundreds.
  */
 export function hiddenByAll(rules: readonly AccessRule[]): readonly string[] {
   return rules.length === 1 ? rules[0]!.hidden : getOrCreate(HIDDEN, rules, () => coveredByAll(rules));
@@ -74,7 +74,7 @@ export function maskInside(resource: AnyResource, all: AccessRules | undefined):
 
 function maskHeads(resource: JsonObject, all: AccessRules | undefined): JsonObject {
   const { contained, entry, parameter, output } = resource;
-  // PERF: almost no resource contains others.
+  // Almost no resource contains others.
   if (contained === undefined && entry === undefined && parameter === undefined && output === undefined)
     return resource;
   return withChanged(resource, INLINE_HEADS, (value) => maskInline(value, all));

@@ -48,7 +48,7 @@ export interface RequestTime {
 }
 
 /**
- * Whether this many milliseconds have passed. PERF: short bodies are read in less than one, and already checked limits
+ * Whether this many milliseconds have passed. Short bodies are read in less than one, and already checked limits
  * are not checked again.
  */
 export function isOver(ms: number, { began }: RequestTime): boolean {

@@ -246,7 +246,7 @@ export function isFieldOfSomeType(model: FhirModel, field: string): boolean {
   return known;
 }
 
-/** PERF: needed at each sign-in and computed over all types; the results never change. */
+/** Needed at each sign-in and computed over all types; the results never change. */
 const FIELDS = perModel(() => new LRUCache<string, boolean>({ max: 5_000 }));
 
 /**

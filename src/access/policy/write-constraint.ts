@@ -33,7 +33,7 @@ export async function loadForPolicies(policies: readonly JsonObject[]): Promise<
   if (isConstrained) await loadFhirPath();
 }
 
-/** PERF: constraints are checked at each sign-in and parsing takes milliseconds; the results never change. */
+/** Constraints are checked at each sign-in and parsing takes milliseconds; the results never change. */
 const OUTCOMES = perModel(() => new LRUCache<string, ReadonlySet<string> | FhirError>({ max: 500 }));
 
 function check(model: FhirModel, expression: string): ReadonlySet<string> | FhirError {

@@ -38,7 +38,7 @@ export function restrict(
     rules,
     reference,
   );
-  // PERF: most rules grant whole types, so the criteria need no rewriting.
+  // Most rules grant whole types, so the criteria need no rewriting.
   if (seen === question) return seen;
   const restricted = simplifyCriteria(seen);
   assertAffordable({ criteria: restricted }, MAX_RESTRICTED_COST);

@@ -193,7 +193,7 @@ async function searchEachProject(store: ResourceStore, criteria: Criteria): Prom
 /**
  * Whether every entry of the directory names its person.
  *
- * PERF: looking for an entry without a person visits all of them, so the answer is kept. New entries are complete, but a
+ * Looking for an entry without a person visits all of them, so the answer is kept. New entries are complete, but a
  * database that is put back to an earlier copy may have old entries again, and then it has another epoch.
  */
 async function isComplete(store: ResourceStore, opened: ResourceStore): Promise<boolean> {

@@ -36,7 +36,7 @@ export async function withConcepts(
   options: CallOptions | undefined,
 ): Promise<Criteria> {
   const requests = expansionsIn(criteria);
-  // PERF: nearly all searches.
+  // Nearly all searches.
   if (requests.size === 0) return criteria;
   return withExpansions(criteria, await expandAll(requests, terminology, context, options));
 }

@@ -47,7 +47,7 @@ function hint(ignored: ReadonlySet<string>): string {
 /** The error codes for which a retry is useless. */
 const REFUSED: ReadonlySet<string> = new Set(['invalid', 'unsupported', 'too-costly', 'not-found']);
 
-/** PERF: without a mention nothing is parsed here. */
+/** Without a mention nothing is parsed here. */
 const MENTION = /:(?:not-)?in=|:above=|:below=|_filter=/;
 
 function* conceptCriteria(

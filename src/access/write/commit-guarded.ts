@@ -53,7 +53,7 @@ export async function commitGuarded(
     const write = writes[index]!;
     if (write.kind !== 'put') continue;
     const validating = validatingWrite(store.model, write, index, asked, sizes);
-    // PERF: without profiles there is one step, and no promise.
+    // Without profiles there is one step, and no promise.
     if (validating.next().done !== true) await inTurns(validating, pace);
   }
   await loadForPolicies(writes.flatMap((write) => (write.kind === 'put' ? [elementsOf(write.resource)] : [])));
@@ -118,7 +118,7 @@ async function answersOf(
   );
 }
 
-/** PERF: most callers of a large commit never read the resources, so they are masked on first access. */
+/** Most callers of a large commit never read the resources, so they are masked on first access. */
 function answerOf(
   { readRules, unreadable }: OwnWrite,
   result: WriteResult,
@@ -235,7 +235,7 @@ async function decideInOrder<State>(
     if (pace.isSpent) await pace.next();
     try {
       const deciding = decide(state, writes[from]!, from);
-      // PERF: a synchronous decision does not wait for a promise.
+      // A synchronous decision does not wait for a promise.
       const decided = deciding instanceof Promise ? await deciding : deciding;
       ready.push(...decided.ready);
       state = decided.state;

@@ -180,7 +180,7 @@ export function confirmGrants(
 /**
  * Loads what the writes of a member are decided on.
  *
- * PERF: nothing is stored under a generated id, so it is not read. The commit still fails if that is wrong: it expects no version.
+ * Nothing is stored under a generated id, so it is not read. The commit still fails if that is wrong: it expects no version.
  */
 export async function loadStored(
   store: ResourceStore,

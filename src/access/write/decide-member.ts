@@ -196,7 +196,7 @@ interface StoredForm extends KeptFields {
   readonly subject: () => SearchSubject;
 }
 
-/** The {@link StoredForm}s of a written resource. PERF: hundreds of rules have few different read-only fields. */
+/** The {@link StoredForm}s of a written resource. Hundreds of rules have few different read-only fields. */
 class StoredForms {
   readonly #byFields = new Map<string, StoredForm | FhirError>();
 

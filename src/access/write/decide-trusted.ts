@@ -121,7 +121,7 @@ function decidePut(
   };
 }
 
-/** PERF: a class instance, like the objects in it: see `BundleEntry`. */
+/** A class instance, like the objects in it: see `BundleEntry`. */
 class OwnPut implements OwnWrite {
   readonly role = 'own';
 
@@ -148,7 +148,7 @@ function readRulesOf(type: string): readonly AccessRule[] {
   return secrets.length === 0 ? NO_SECRETS : [unrestrictedRule('trusted code', secrets)];
 }
 
-/** PERF: almost all types. */
+/** Almost all types. */
 const NO_SECRETS: readonly AccessRule[] = [unrestrictedRule('trusted code')];
 
 /** Loads what writes of trusted code are decided on: for most of them nothing. */

@@ -175,7 +175,7 @@ interface Entry {
 /**
  * The elements of a Project as it is now; none if it is gone.
  *
- * PERF: writes of a Project change the store's epoch, which concurrent requests read together. So a Project is read
+ * Writes of a Project change the store's epoch, which concurrent requests read together. So a Project is read
  * again only when the epoch has changed. Over replicas it is read each time, because one replica may show the new epoch
  * before another shows the changed Project.
  */
@@ -217,7 +217,7 @@ const WITH_PROJECTS = new WeakSet<ResourceStore>();
  * Warns the host once that trusted code writes into a project that does not exist, where nobody can sign in: the id is
  * likely a mistake. A store without Projects is used for resources alone, which is right.
  *
- * PERF: what this process has read or written decides whether there are Projects. A search would create the indexes of a new file
+ * What this process has read or written decides whether there are Projects. A search would create the indexes of a new file
  * before its first import.
  *
  * @param settings of the project, from {@link readProjectSettings}

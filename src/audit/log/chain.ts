@@ -77,7 +77,7 @@ export function chained(event: AuditEvent, link: Link): ChainedEvent {
   const bare = JSON.stringify(linked);
   const hash = hashOf(bare, link.previous);
   linked.extension![0]!.extension!.push({ url: 'hash', valueString: hash });
-  // PERF: the text is not made twice. The quotes in it are those of members, because JSON escapes all others.
+  // The text is not made twice. The quotes in it are those of members, because JSON escapes all others.
   const end = bare.indexOf(`"url":"previous","valueString":"${link.previous}"}`) + PREVIOUS_LENGTH;
   return {
     event: linked,

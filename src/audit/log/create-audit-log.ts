@@ -164,7 +164,7 @@ class LogWriter {
     );
   }
 
-  /** PERF: without the turns of the event loop that gathering takes. */
+  /** Without the turns of the event loop that gathering takes. */
   #addNow(record: AuditRecord): Promise<void> {
     const segment = this.#segment!;
     try {
@@ -192,7 +192,7 @@ class LogWriter {
     while (!this.queue.isEmpty) await this.#writeGroup(this.queue.take(MAX_GROUP, MAX_GROUP_WEIGHT));
   }
 
-  /** PERF: concurrent requests end in successive turns, and one commit serves all of them. */
+  /** PERF (all-options): concurrent requests end in successive turns, and one commit serves all of them. */
   async #untilQuiet(): Promise<void> {
     const end = performance.now() + this.gather;
     for (let quiet = 0; quiet < QUIET_TURNS && this.#closed === undefined && performance.now() < end;) {

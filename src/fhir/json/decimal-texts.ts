@@ -102,7 +102,7 @@ export function withoutNulls<Value extends object>(object: Value): Value {
 /**
  * Adds the text of a number to a new object that has no copies yet.
  *
- * PERF: it changes the texts in place, since an object can have thousands of decimals; frozen ones are copied.
+ * It changes the texts in place, since an object can have thousands of decimals; frozen ones are copied.
  */
 export function addDecimalText(object: object, name: string, text: DecimalText): void {
   const before = decimalTextsOf(object);

@@ -69,7 +69,7 @@ const SPECIAL = /["\\\u0000-\u001f]/g;
 
 function stringEnd(text: string, start: number): number {
   for (let at = start + 1; ; at++) {
-    // PERF: a text may have millions of characters.
+    // A text may have millions of characters.
     SPECIAL.lastIndex = at;
     at = SPECIAL.test(text) ? SPECIAL.lastIndex - 1 : text.length;
     if (text[at] === '"') return at + 1;

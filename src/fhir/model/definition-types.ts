@@ -123,7 +123,7 @@ export interface DefinitionTexts {
   readonly terminology?: readonly TerminologyText[];
 }
 
-/** A CodeSystem or a ValueSet. PERF: its text is parsed only where a binding needs it. */
+/** A CodeSystem or a ValueSet. Its text is parsed only where a binding needs it. */
 export interface TerminologyText {
   readonly type: string;
   /** No two of a type have the same. */

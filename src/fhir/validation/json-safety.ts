@@ -18,7 +18,7 @@ interface SizeLimits {
 
 /** Whether a key changes an object's prototype when code copies it carelessly. */
 function isPolluting(key: string): boolean {
-  // PERF: few keys are as long as one of them.
+  // Few keys are as long as one of them.
   if (key.length !== 9 && key.length !== 11) return false;
   return key === '__proto__' || key === 'prototype' || key === 'constructor';
 }
@@ -60,7 +60,7 @@ class SafetyWalk {
   ended = false;
   readonly #limits: SizeLimits;
   readonly #findings: Findings;
-  /** Where the walk is. PERF: a place is written as FHIRPath only where something is found. */
+  /** Where the walk is. A place is written as FHIRPath only where something is found. */
   readonly #path: (string | number)[] = [];
 
   constructor(limits: SizeLimits, findings: Findings) {
@@ -102,7 +102,7 @@ class SafetyWalk {
       case 'string':
         this.#count(value.length + 2);
         if (value.length < CHARACTERS_PER_VALUE || this.ended) return;
-        // PERF: code that indexes, compares or writes the resource runs after this walk and may hash its texts.
+        // Code that indexes, compares or writes the resource runs after this walk and may hash its texts.
         if (value.length >= LONG_TEXT) flatten(value);
         this.values += textValues(value) - 1;
         return;
@@ -156,13 +156,13 @@ class SafetyWalk {
   }
 }
 
-/** PERF: the text is built only for resources close to the limit. */
+/** The text is built only for resources close to the limit. */
 function isLongText(resource: object, units: number, { maxBytes }: SizeLimits): boolean {
   if (units * MAX_BYTES_PER_UNIT <= maxBytes || mostBytes(resource) <= maxBytes) return false;
   return byteLength(stringifyJson(resource)) > maxBytes;
 }
 
-/** No less than the length of the JSON text in bytes. PERF: close to it for texts in ASCII, and found in a third of the time. */
+/** No less than the length of the JSON text in bytes. PERF (import-rate): close to it for texts in ASCII, and found in a third of the time. */
 function mostBytes(root: object): number {
   const open: object[] = [root];
   let bytes = 0;

@@ -37,7 +37,7 @@ export const TRUE: Items = Object.freeze([true]);
 export const FALSE: Items = Object.freeze([false]);
 
 export function bail(): never {
-  // eslint-disable-next-line @typescript-eslint/only-throw-error -- PERF: an internal signal needs no stack trace.
+  // eslint-disable-next-line @typescript-eslint/only-throw-error -- an internal signal needs no stack trace.
   throw BAIL;
 }
 

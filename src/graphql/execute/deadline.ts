@@ -58,7 +58,7 @@ export class Deadline {
     return this.#inTime(work, () => this.check());
   }
 
-  /** PERF: a timer takes a microsecond, so it starts only when the request waits. */
+  /** PERF (one-patient): a timer takes a microsecond, so it starts only when the request waits. */
   #startTimer(): void {
     this.#stopTimer ??= this.clock.after(Math.max(0, this.#left), () => this.#end(this.#tooLong()));
   }
@@ -69,7 +69,7 @@ export class Deadline {
   }
 
   /**
-   * PERF: a race of promises takes five times as long.
+   * PERF (one-patient): a race of promises takes five times as long.
    *
    * @param check if it throws, the promise rejects with that error
    */

@@ -107,7 +107,7 @@ async function finishAnswer(holder: Output, run: Run): Promise<Outcome> {
   return { data: isRefused ? null : shaped, isLost, errors, storeCalls, rows, cost, fhirpathSteps };
 }
 
-/** PERF: searching a short answer is as fast as recording it. */
+/** Searching a short answer is as fast as recording it. */
 function noteKind(data: Output, run: Run): void {
   if (!run.hasDecimalText && run.rows > SHORT_ANSWER) markPlain(data);
 }

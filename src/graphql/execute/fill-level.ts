@@ -110,7 +110,7 @@ function isOfHost(waiting: Group | HostGroup): waiting is HostGroup {
 function groupByQuestion(level: ReadonlyMap<Edge, readonly Hole[]>, run: Run): readonly Group[] {
   const groups = new Map<unknown, [Waiting<Edge, Hole>, ...Waiting<Edge, Hole>[]]>();
   for (const [edge, holes] of level) {
-    // PERF: most levels have one edge, which needs no comparison.
+    // Most levels have one edge, which needs no comparison.
     const question = (level.size === 1 ? undefined : questionOf(edge, run.options.variables)) ?? edge;
     const group = groups.get(question);
     if (group === undefined) groups.set(question, [{ edge, holes }]);

@@ -142,7 +142,7 @@ async function readLocal(
   const elements = elementsByType(edges, run);
   const asked: GuardedKey[] = [];
   const places = new Map<string, number>();
-  // PERF: the key that identifies equal references is computed once for each.
+  // The key that identifies equal references is computed once for each.
   const placeOf = references.map((reference) => {
     if (reference.kind !== 'local' || (type !== undefined && type !== reference.type)) return undefined;
     const key = keyOf(reference);

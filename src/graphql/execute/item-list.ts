@@ -167,7 +167,7 @@ export function* shapeItems(
   resource: object,
   run: Run,
 ): Generator<void, readonly unknown[]> {
-  // PERF: nearly no field is shaped.
+  // Nearly no field is shaped.
   if (shaping === undefined) return items;
   const kept = shaping.first ? items.slice(0, 1) : items;
   const path = evaluate(shaping.slice, run.options.variables);

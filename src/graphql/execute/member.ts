@@ -11,7 +11,7 @@ interface Member {
 /**
  * The member of a name.
  *
- * PERF: JavaScript reads a member by a constant name in a fraction of the time that a computed name takes, so the names
+ * PERF (wide): JavaScript reads a member by a constant name in a fraction of the time that a computed name takes, so the names
  * of most queries have their own functions. That takes a third off the copy of a wide selection. Names outside the list
  * are only slower. The list is written out, because strict content security policies forbid code generated at run time
  * (`new Function`).
@@ -72,7 +72,7 @@ function textOf(value: unknown): unknown {
 /**
  * By the names of string elements.
  *
- * PERF: most fields are strings. One call that reads, checks and writes takes half the time of three calls.
+ * PERF (wide): most fields are strings. One call that reads, checks and writes takes half the time of three calls.
  */
 export const TEXTS: { readonly [name: string]: CopyText } = {
   authoredOn: (o, out) => (out['authoredOn'] = textOf(o['authoredOn'])),

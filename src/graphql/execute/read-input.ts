@@ -19,7 +19,7 @@ const MAX_FAULTS = 20;
  * Converts a client's input value to FHIR JSON: single values become lists where lists are declared, and nulls are
  * removed, except for list items, where they are placeholders. Decimals keep their digits.
  *
- * PERF: a variable is read when it is coerced, and again, unchanged, as an argument.
+ * A variable is read when it is coerced, and again, unchanged, as an argument.
  */
 export function readInput(
   model: FhirModel,

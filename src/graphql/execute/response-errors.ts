@@ -78,7 +78,7 @@ export function* fieldErrors(
     for (const key of Object.keys(object)) {
       const inner = object[key];
       const faults = byKey?.get(key) ?? [];
-      // PERF: nearly all fields are leaves without a fault.
+      // Nearly all fields are leaves without a fault.
       if (faults.length === 0 && !isObject(inner)) continue;
       path.push(responseKey(key));
       if (isFlattened(object, key)) {

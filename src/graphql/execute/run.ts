@@ -77,7 +77,7 @@ export type ReferenceResolver = (url: string) => Promise<AnyResource | null | un
 /**
  * The state of a running request: open holes, faults, and facts about its objects.
  *
- * PERF: most requests need none of its collections, so each is created at first use.
+ * Most requests need none of its collections, so each is created at first use.
  */
 export class Run extends Spending {
   readonly faults: FieldFault[] = [];
@@ -249,7 +249,7 @@ type Around = object;
  * https://spec.graphql.org/October2021/#sec-Handling-Field-Errors.
  */
 class RequiredPlaces {
-  // PERF: most requests have none.
+  // Most requests have none.
   #keys: Map<Around, Set<string>> | undefined;
   #lists: Set<Around> | undefined;
 
@@ -302,7 +302,7 @@ class RequiredPlaces {
  * fields below it.
  */
 class HostCalls {
-  // PERF: most requests have none.
+  // Most requests have none.
   #running: Set<Promise<void>> | undefined;
   #failures: unknown[] = [];
 

@@ -217,7 +217,7 @@ function assertSameSearch(given: SearchArguments, held: SearchArguments): void {
 /** Validation has checked literals; variables are only known now. */
 function referenceCode(model: FhirModel, type: string, name: unknown): string {
   if (typeof name === 'string') {
-    // PERF: most names are codes as they are.
+    // Most names are codes as they are.
     const exact = model.searchParameter(type, name);
     if (exact?.type === 'reference') return exact.code;
     for (const parameter of model.searchParameters(type).values()) {

@@ -149,7 +149,7 @@ export class Spending implements StepMeter {
   /**
    * Whether a look at {@link pace} is due. Checked before each step of filling a level.
    *
-   * PERF: reading the clock costs as much as projecting a short resource.
+   * Reading the clock costs as much as projecting a short resource.
    */
   get isLookDue(): boolean {
     this.#steps += 1;

@@ -115,7 +115,7 @@ function keyOf({ alias, name }: FieldNode): string {
 /**
  * A unique key for a field whose response key is taken; `#` never occurs in GraphQL names.
  *
- * PERF: counting per key would take quadratic time for a key repeated thousands of times.
+ * Counting per key would take quadratic time for a key repeated thousands of times.
  */
 function numberedKey(key: string, collected: ReadonlyMap<string, unknown>): string {
   return `${key}#${collected.size}`;

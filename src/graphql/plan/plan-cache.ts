@@ -273,7 +273,7 @@ function freezePlan<Plan extends object>(plan: Plan): Plan {
   const open: object[] = [plan];
   for (let one = open.pop(); one !== undefined; one = open.pop()) {
     Object.freeze(one);
-    // PERF: `Object.entries` makes an array for each of thousands of members.
+    // `Object.entries` makes an array for each of thousands of members.
     for (const name in one) {
       const inner = (one as { readonly [name: string]: unknown })[name];
       if (typeof inner === 'object' && inner !== null && !FOREIGN.has(name) && !Object.isFrozen(inner))

@@ -24,7 +24,7 @@ export function enumNamed(model: FhirModel, name: string): EnumDefinition | unde
 /**
  * The names of an element's codes in answers and inputs; undefined if its codes are plain strings.
  *
- * PERF: unlike {@link enumOf}, it does not read the definitions of all types.
+ * PERF (start): unlike {@link enumOf}, it does not read the definitions of all types.
  */
 export function namesOfCodes(model: FhirModel, { type, codes }: ElementDefinition): CodeNames | undefined {
   return type === 'code' && codes !== undefined && hasEnums(model) ? codeNames(codes) : undefined;

@@ -258,7 +258,7 @@ function byName(fields: readonly FieldDescriptor[]): ReadonlyMap<string, FieldDe
 /**
  * The fields of a resource type: its own, then the lists and connections of all types that point to it.
  *
- * PERF: these are created when a name is looked up, or when all are listed. Listing them needs the search parameters of
+ * PERF (start): these are created when a name is looked up, or when all are listed. Listing them needs the search parameters of
  * every type, which take 5 ms to parse.
  */
 class ResourceFields<Field extends { readonly name: string }> extends Map<string, Field> {

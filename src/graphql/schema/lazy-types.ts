@@ -99,7 +99,7 @@ export function lazyTypeMap(
     get: (_, name) => (typeof name === 'string' ? find(name) : undefined),
     has: (_, name) => typeof name === 'string' && find(name) !== undefined,
     ownKeys: () => [...model.resourceTypes],
-    // PERF: `Object.keys`, by which graphql 16 begins each validation, lists all names, and must not create the types.
+    // PERF (start): `Object.keys`, by which graphql 16 begins each validation, lists all names, and must not create the types.
     getOwnPropertyDescriptor: (_, name) => {
       if (typeof name !== 'string') return undefined;
       if (!model.isResourceType(name) && find(name) === undefined) return undefined;

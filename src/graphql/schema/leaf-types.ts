@@ -82,7 +82,7 @@ const FHIR_SCALARS = perModel((model) => {
   );
 });
 
-/** PERF: reading the types of all elements takes long; primitives have names in lower case. */
+/** PERF (start): reading the types of all elements takes long; primitives have names in lower case. */
 function isPrimitive(model: FhirModel, name: string): boolean {
   return /^[a-z]/.test(name) && model.typeDefinition(name)?.kind === 'primitive';
 }

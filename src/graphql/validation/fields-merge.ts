@@ -30,7 +30,7 @@ const MAX_SELECTIONS = 50_000;
  * the same field with the same arguments, or are on mutually exclusive types and have the same shape. See
  * https://spec.graphql.org/October2021/#sec-Field-Selection-Merging.
  *
- * PERF: graphql-js compares fields pair by pair, which takes quadratic time in some versions and rejects valid
+ * In graphql-js fields are compared pair by pair, which takes quadratic time in some versions and rejects valid
  * documents in others. This implementation collects the fields of a response key with fragments expanded, and compares
  * each with the first, like graphql-java, after Simon Adameit (https://github.com/graphql-java/graphql-java/pull/1727).
  * Every combination of selection sets is visited once.

@@ -23,7 +23,7 @@ import { scalarOf } from '../schema/scalars.js';
  * equal keys, with arguments that are literals or variables of GraphQL's own scalars. Any other document is checked by
  * the rules.
  *
- * PERF: one walk without types takes a tenth of the time of the rules, which need not be loaded for it. A property test
+ * PERF (start): one walk without types takes a tenth of the time of the rules, which need not be loaded for it. A property test
  * holds that the rules find nothing in plain documents.
  */
 export function isPlainDocument(model: FhirModel, { definitions }: DocumentNode, root: string): boolean {

@@ -27,7 +27,7 @@ export function withTypedReferences(document: DocumentNode, schema: FhirSchema):
   const sets = document.definitions.flatMap((definition) =>
     'selectionSet' in definition ? (definition.selectionSet ?? []) : [],
   );
-  // PERF: most documents name no type, and a type-aware walk takes as long as a validation rule.
+  // Most documents name no type, and a type-aware walk takes as long as a validation rule.
   if (!sets.some((set) => hasTypedReference(model, set))) return document;
   const types = new TypeInfo(schema);
   return visit(

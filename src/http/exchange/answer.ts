@@ -48,7 +48,7 @@ export function fromWireHandler(answer: WireHandler): FhirHandler {
 }
 
 /**
- * The wire handler inside a handler; undefined for functions that wrap one. PERF: `node:http` needs no `Response`,
+ * The wire handler inside a handler; undefined for functions that wrap one. PERF (load): `node:http` needs no `Response`,
  * which copies the headers and makes a stream of the body.
  */
 export function wireHandlerOf(handler: FhirHandler): WireHandler | undefined {

@@ -77,7 +77,7 @@ async function answerRequest(sent: SentRequest, settings: HandlerSettings, table
   if (request.method === 'OPTIONS') return { status: 204, headers: { allow: allowed(matched) } };
   const route = routeFor(request, matched);
   sent.isGraphql = route.isGraphql === true;
-  // PERF: reading 100,000 parameters takes a long turn for every part of the handler that does it.
+  // Reading 100,000 parameters takes a long turn for every part of the handler that does it.
   assertReadableQuery(url.search);
   assertKnownParameters(route, url);
   assertStrict(request);

@@ -48,7 +48,7 @@ interface Pattern {
   readonly segments: readonly string[];
 }
 
-/** Finds the routes of paths. PERF: patterns are split once, and compared only with paths of their length. */
+/** Finds the routes of paths. Patterns are split once, and compared only with paths of their length. */
 export class RouteTable {
   readonly #byLength: ReadonlyMap<number, readonly Pattern[]>;
   readonly #fhir: readonly string[];

@@ -244,7 +244,7 @@ async function foreseeReads(plans: readonly EntryPlan[], session: ImportSession,
   }
 }
 
-/** PERF: an instance: see `BundleEntry`. */
+/** An instance: see `BundleEntry`. */
 class PlannedWrite {
   constructor(
     readonly index: number,

@@ -16,7 +16,7 @@ export type EntryPlan =
   | { readonly kind: 'done'; readonly identified: Identified; readonly outcome: EntryOutcome }
   | { readonly kind: 'read'; readonly identified: Identified };
 
-/** PERF: an instance: see {@link BundleEntry}. */
+/** An instance: see {@link BundleEntry}. */
 class WritePlan {
   readonly kind = 'write';
 
@@ -62,7 +62,7 @@ export async function planEntries(
   const linked = await mapInTurns(identified, pace, (one) =>
     one.action === 'put' ? { ...one, resource: rewriteLinks(model, one.resource, lookup) } : one,
   );
-  // PERF: most Bundles have no conditional reference, and need no second walk to find them.
+  // Most Bundles have no conditional reference, and need no second walk to find them.
   const found = maybeConditional ? await resolveConditionalReferences(linked, session, faults) : linked;
   const resolved = found.filter(({ entry }) => !faults.has(entry.index));
 

@@ -18,7 +18,7 @@ import { EntryFaults } from './entry-outcome.js';
 /**
  * One entry of a Bundle, read and checked on its own.
  *
- * PERF: a class instance, not an object literal. If the objects of a literal survive a collection, as entries do while
+ * PERF (import-rate): a class instance, not an object literal. If the objects of a literal survive a collection, as entries do while
  * their Bundle is written, V8 allocates later ones in its old generation, where each keeps its resource until a full
  * collection. V8 does not do that with instances, so every object that holds a resource or its text is an instance.
  */
@@ -80,7 +80,7 @@ export async function readBundle(
   for (let index = 0; index < entry.length; index++) {
     if (pace.isSpent) await pace.next();
     faults.guard(index, () => entries.push(readEntry(model, entry[index], index, baseUrl)));
-    // PERF: an error takes about ten times as long as a good entry, because it has a stack.
+    // An error takes about ten times as long as a good entry, because it has a stack.
     if (type === 'transaction' && faults.isFull) break;
   }
   await refuseSharedFullUrls(entries, faults, pace);

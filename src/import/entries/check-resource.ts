@@ -30,7 +30,7 @@ export function checkResource(model: FhirModel, value: unknown): AnyResource {
 /** The findings of the walk through a resource. */
 interface Shape {
   /**
-   * True if some object has digits of decimals. PERF: found on the same walk, because a second walk takes half as long
+   * True if some object has digits of decimals. Found on the same walk, because a second walk takes half as long
    * again.
    */
   hasTexts: boolean;
@@ -60,7 +60,7 @@ function checkShape(value: object, depth: number, shape: Shape): void {
     return;
   }
   if (decimalTextsOf(value) !== undefined) shape.hasTexts = true;
-  // PERF: unlike `Object.keys`, it makes no list.
+  // Unlike `Object.keys`, it makes no list.
   for (const key in value) {
     // `JSON.parse` makes this an own property; copying it anywhere would change a prototype.
     if (key === '__proto__') throw new FhirError('invalid', '"__proto__" is not the name of an element');

@@ -14,7 +14,7 @@ import { CallPace } from '../../store/guards.js';
 /** An entry whose resource is known. */
 export type Identified = PutEntry | DeleteEntry | MatchEntry | NothingEntry | ReadEntry;
 
-/** PERF: an instance: see {@link BundleEntry}. */
+/** An instance: see {@link BundleEntry}. */
 export class PutEntry {
   readonly action = 'put';
 
@@ -84,7 +84,7 @@ export async function identify(
   for (const entry of entries) {
     if (pace.isSpent) await pace.next();
     const { method } = entry.request;
-    // PERF: most entries need no search, and no promises.
+    // Most entries need no search, and no promises.
     const plain = identifyByKey(entry, session);
     if (plain !== undefined) {
       identified.push(plain);

@@ -86,7 +86,7 @@ export class BundleWorld implements SearchWorld {
   /**
    * Resources that may match, if a conjunct limits them by code; undefined: any of the type.
    *
-   * PERF: a Bundle may have a condition per entry, most of them `identifier=…`.
+   * A Bundle may have a condition per entry, most of them `identifier=…`.
    */
   *#candidates(type: string, criteria: Criteria): Generator<void, Iterable<SearchSubject> | undefined> {
     for (const one of criteria.kind === 'and' ? criteria.of : [criteria]) {

@@ -40,7 +40,7 @@ export function rewriteLinks<Resource extends AnyResource>(
 
 /**
  * One walk: `objects` leads from the resource to the holder of the current value, and `names` are those of the next
- * object, or of the value, in each of them. PERF: two lists, because an object per step took a quarter of the time.
+ * object, or of the value, in each of them. PERF (import-rate): two lists, because an object per step took a quarter of the time.
  */
 interface Walk {
   readonly model: FhirModel;
@@ -94,7 +94,7 @@ function rewriteText(text: string, name: string, walk: Walk): string {
   // All string elements of this name are literal references or, in three types, uris that FHIR treats the same way.
   if (name === 'reference') return walk.lookup(text, 'reference') ?? text;
   if (name === 'div') return rewriteNarrative(text, walk.lookup);
-  // PERF: types are looked up only for the few strings to be replaced. A replacement for a uri also applies to a url.
+  // Types are looked up only for the few strings to be replaced. A replacement for a uri also applies to a url.
   const replaced = walk.lookup(text, 'url');
   if (replaced === undefined) return text;
   switch (elementType(name, walk)) {
@@ -161,7 +161,7 @@ export async function linksWithin(identified: readonly Identified[], pace: Pace)
     if (one.action === 'put') targets.delete(keyText(one.key));
   }
 
-  // PERF: most strings of a resource are shorter than any link.
+  // Most strings of a resource are shorter than any link.
   let shortest = Infinity;
   for (const link of targets.keys()) {
     if (pace.isSpent) await pace.next();

@@ -292,7 +292,7 @@ async function membersByUser(
 ): Promise<readonly (readonly string[])[]> {
   const ids = named.map((): string[] => []);
   const pace = new CallPace(session.options);
-  // PERF: a page that begins after an id costs its members; one that begins at an offset also costs all before it.
+  // A page that begins after an id costs its members; one that begins at an offset also costs all before it.
   for (let after: SearchPosition | undefined; ;) {
     const query = { type: 'ProjectMembership', criteria, limit: BATCH, after, elements: USER };
     const { matches: found } = await session.guard.search(query, session.options);

@@ -147,7 +147,7 @@ class ProjectExport {
   async *#versionsOf(type: string, id: string): AsyncGenerator<object> {
     const shortens = new ShortPage();
     const first = await this.#historyOf(type, id, { offset: 0, limit: PAGE, shortens });
-    // PERF: almost every history is one page.
+    // Almost every history is one page.
     if (first.total <= PAGE && !shortens.isCut) yield* versionsOf(type, id, first);
     else yield* this.#longHistoryOf(type, id, first.total);
   }

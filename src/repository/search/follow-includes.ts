@@ -301,7 +301,7 @@ class VersionsNamed {
   of(parameter: string, target: ReferenceTarget): ReadonlySet<Version> {
     const key = keyText(target);
     const all = (this.#all ??= this.#find()).get(key) ?? CURRENT;
-    // PERF: nearly no reference has a version.
+    // Nearly no reference has a version.
     if (all.size === 1) return all;
     const { model } = this.session.store;
     const { resourceType } = this.resource;

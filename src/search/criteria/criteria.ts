@@ -159,7 +159,7 @@ export function or(criteria: readonly Criteria[]): Criteria {
   return distinct.length === 0 ? NONE : distinct.length === 1 ? distinct[0]! : { kind: 'or', of: distinct };
 }
 
-/** PERF: thousands of ids are one look-up. */
+/** Thousands of ids are one look-up. */
 function withOneIdList(alternatives: readonly Criteria[]): readonly Criteria[] {
   const lists = alternatives.filter((one) => one.kind === 'id');
   if (lists.length < 2) return alternatives;

@@ -55,7 +55,7 @@ function holds(criteria: Criteria, subject: SearchSubject, world: SearchWorld, d
   }
 }
 
-/** PERF: a set is made of a long list once, for all resources. */
+/** A set is made of a long list once, for all resources. */
 function isAmong(ids: readonly string[], id: string): boolean {
   return ids.length < LONG_LIST ? ids.includes(id) : getOrCreate(ID_SETS, ids, () => new Set(ids)).has(id);
 }
@@ -115,7 +115,7 @@ function isPointedToByMatch(criteria: HasCriteria, subject: SearchSubject, world
 /**
  * The alternatives of a long disjunction.
  *
- * PERF: for each value of a resource, one look-up finds the alternatives among a thousand codes that can pass.
+ * For each value of a resource, one look-up finds the alternatives among a thousand codes that can pass.
  */
 class LongAlternatives {
   /** The alternatives that no text decides. */

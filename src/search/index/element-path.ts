@@ -93,7 +93,7 @@ function eachItem<Context>(name: string, next: Visitor<Context>): Visitor<Contex
   return (value, context) => {
     if (!isJsonObject(value)) return;
     const child = value[name];
-    // PERF: most elements of most resources are absent.
+    // Most elements of most resources are absent.
     if (child === undefined || child === null) return;
     if (!Array.isArray(child)) {
       next(child, context);
@@ -159,7 +159,7 @@ function singleAt(value: unknown, path: readonly string[]): unknown {
   return current;
 }
 
-/** PERF: a single visitor is called without a loop. */
+/** A single visitor is called without a loop. */
 function inSequence<Context>(visitors: readonly (Visitor<Context> | undefined)[]): Visitor<Context> | undefined {
   const present = visitors.filter((visitor) => visitor !== undefined);
   if (present.length <= 1) return present[0];

@@ -13,7 +13,7 @@ const COMPATIBLE = /[^\p{No}\p{Sk}]+/gu;
 
 /**
  * Maximum indexed length of a string, in UTF-16 code units. Searches and sorts ignore the rest of a longer string.
- * PERF: folding a megabyte takes 25 to 120 ms for each of its parameters, and a store writes and scans what it indexes.
+ * Folding a megabyte takes 25 to 120 ms for each of its parameters, and a store writes and scans what it indexes.
  */
 const MAX_INDEXED = 65_536;
 
@@ -31,7 +31,7 @@ export function indexedPart(text: string): string {
  */
 export function collationKey(whole: string): string {
   const text = indexedPart(whole);
-  // PERF: most stored strings are plain ASCII and need no normalization.
+  // Most stored strings are plain ASCII and need no normalization.
   return /^[\x20-\x7e]*$/.test(text) ? text.toLowerCase() : caseFold(decomposed(text)).replace(IGNORED, '');
 }
 
@@ -62,7 +62,7 @@ export function fold(text: string): string {
 
 /** {@link fold} of the string with this {@link collationKey}. */
 export function foldKey(key: string): string {
-  // PERF: plain words skip two regular expressions.
+  // Plain words skip two regular expressions.
   if (/^[a-z0-9]*$/.test(key)) return key;
   return key.replace(INNER_PUNCTUATION, '').replace(PUNCTUATION, ' ').trim();
 }
@@ -75,7 +75,7 @@ interface NameWords {
   /**
    * A text per distinct word, which begins with the word and continues with the others, each followed by a blank.
    *
-   * PERF: so one row says whether all words of a search belong to the same name, and the index finds it by any of them.
+   * So one row says whether all words of a search belong to the same name, and the index finds it by any of them.
    */
   readonly rotations: readonly string[];
   /** False if there are more words than the rotations have. */
@@ -127,7 +127,7 @@ const LONG_STRING = 1_024;
 /**
  * The {@link collationKey} of a string value.
  *
- * PERF: the keys of long strings are kept with the value. Folding, the marks of the smallest and largest value, rows
+ * The keys of long strings are kept with the value. Folding, the marks of the smallest and largest value, rows
  * and sorts need the key, and for 64 Ki characters it takes up to 7 ms.
  */
 export function orderKey(value: StringValue): string {

@@ -47,7 +47,7 @@ interface NativeExpression {
   readonly evaluate: (value: JsonObject, resource: JsonObject) => unknown;
 }
 
-// PERF: Synthea-like data is full of MedicationRequests, and the FHIRPath library is 100 times slower.
+// Synthea-like data is full of MedicationRequests, and the FHIRPath library is 100 times slower.
 const NATIVE: ReadonlyMap<string, NativeExpression> = new Map([
   [
     'Patient.deceased.exists() and Patient.deceased != false',

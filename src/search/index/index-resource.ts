@@ -31,7 +31,7 @@ export function indexEntries(model: FhirModel, resource: AnyResource): IndexEntr
   const writer = new IndexWriter(model, elementsOf(resource), Container.of(resource));
   for (const index of indexersOf(model, resource.resourceType)) index(writer.resource, writer);
   if (model.isResourceType(resource.resourceType)) addSecurityLabels(writer);
-  // PERF: few resources contain others.
+  // Few resources contain others.
   if (writer.insides.found.length > 0) addInside(model, writer);
   return writer.entries;
 }

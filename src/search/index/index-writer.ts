@@ -24,7 +24,7 @@ export class IndexWriter {
   /** The first entry that a new one may duplicate. */
   #start = 0;
   #seen: Set<string> | undefined;
-  /** PERF: several parameters have the same names, and folding a long one takes milliseconds. Few have long ones. */
+  /** Several parameters have the same names, and folding a long one takes milliseconds. Few have long ones. */
   #longStrings: Map<string, StringValue> | undefined;
   /**
    * @param container the indexed resource, in which references are resolved
@@ -39,7 +39,7 @@ export class IndexWriter {
 
   /** The resource that a Reference is in: an expression may lead into the resources inside. */
   containerOf(reference: JsonObject): Container {
-    // PERF: few resources have others inside, other than contained ones.
+    // Few resources have others inside, other than contained ones.
     if (!HEADS.some((name) => Object.hasOwn(this.resource, name))) return this.container;
     return (this.#places ??= placesIn(this.resource, this.container)).get(reference) ?? this.container;
   }
@@ -159,7 +159,7 @@ export class IndexWriter {
   }
 }
 
-/** A text that is equal only for equal values of a parameter. PERF: a resource can have a hundred thousand values. */
+/** A text that is equal only for equal values of a parameter. A resource can have a hundred thousand values. */
 function keyOf(parameter: string, value: IndexValue): string {
   switch (value.kind) {
     case 'string':

@@ -23,7 +23,7 @@ const MAX_GROUPS = 0x7fff;
  * See `inside` in index-entry.ts for the form of their entries.
  */
 export class InsideResources {
-  /** PERF: few resources contain others. */
+  /** Few resources contain others. */
   #byObject: Map<JsonObject, InsideResource> | undefined;
   readonly #found: InsideResource[] = [];
 

@@ -40,7 +40,7 @@ function addPatientsIn(model: FhirModel, resource: JsonObject, found: Found): vo
 }
 
 /**
- * {@link addPatientsOf} for a resource that a store returned. PERF: a version that the store keeps in memory is walked
+ * {@link addPatientsOf} for a resource that a store returned. A version that the store keeps in memory is walked
  * once, not with each answer that shows it.
  */
 export function addPatientsOfStored(
@@ -89,7 +89,7 @@ function compile(model: FhirModel, type: string): Visitor<Found> | null {
   return compilePath<Found>(model, type, path, () => addReference) ?? null;
 }
 
-/** PERF: where almost all of these references lead. */
+/** Where almost all of these references lead. */
 const PATIENT = ['Patient'] as const;
 
 function addReference(value: unknown, { container, baseUrl, ids }: Found): void {

@@ -10,7 +10,7 @@ type Separator = ',' | '|' | '$';
  * `splitEscaped('a\\,b,c', ',')` is `['a\\,b', 'c']`. See https://hl7.org/fhir/R4/search.html#escaping.
  */
 export function splitEscaped(text: string, separator: Separator): string[] {
-  // PERF: most values contain no backslash.
+  // Most values contain no backslash.
   if (!text.includes('\\')) return text.split(separator);
   const parts: string[] = [];
   let start = 0;

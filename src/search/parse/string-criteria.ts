@@ -70,7 +70,7 @@ export function wordCriteria(code: string, text: string, context: ParseContext):
 }
 
 /**
- * PERF: the index finds values by the first word, and the order has no other meaning. Long words are in few names, and so
+ * The index finds values by the first word, and the order has no other meaning. Long words are in few names, and so
  * are numbers of houses: `main springfield` and `main 12` took a test of every address with a Main Street.
  */
 function byLikelyRarity(words: readonly string[]): readonly string[] {
