@@ -55,7 +55,7 @@ export async function readLivePage(
     asked.map(({ key }) => key),
   );
   const pasts = asked.flatMap(({ key, past }, index) =>
-    // PERF: the last version of a page is almost always the current one.
+    // The last version of a page is almost always the current one.
     past.flatMap((version): ResourceKey[] =>
       version === null || version === nows[index]?.versionId ? [] : [{ ...key, version }],
     ),

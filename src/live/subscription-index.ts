@@ -25,7 +25,7 @@ interface Indexed {
 /**
  * Finds the criteria that a resource may fit, by the most selective equality of each: its id, its subject, its code.
  *
- * PERF: a change costs one look-up for each value of the resource, however many criteria there are. Criteria without an
+ * A change costs one look-up for each value of the resource, however many criteria there are. Criteria without an
  * equality fit every resource of their type, so each change tests them all.
  */
 export class SubscriptionIndex<Kept extends Indexed> {

@@ -57,7 +57,7 @@ export async function commitWrites(
       const write = writes[index]!;
       if (write.kind === 'assert-no-match') {
         const asserting = commit.asserting(write, index, options?.deadline);
-        // PERF: most searches take one step, and no promise.
+        // Most searches take one step, and no promise.
         if (asserting.next().done !== true) await inTurns(asserting, pace);
         results.push({ kind: 'assert-no-match' });
       } else results.push(commit.apply(write, index));

@@ -96,7 +96,7 @@ export class ProjectData implements SearchWorld {
   /** Removes the oldest versions of resources, so many of each. @returns what takes it back */
   removeOldest(counts: readonly (readonly [Holding, number])[]): () => void {
     const removed = counts.map(([holding, count]) => ({ holding, oldest: holding.versions.splice(0, count) }));
-    // PERF: an erasure removes few versions, and one for each of thousands of resources follows in the same commit.
+    // PERF (scale): an erasure removes few versions, and one for each of thousands of resources follows in the same commit.
     const isFew = removed.reduce((sum, { oldest }) => sum + oldest.length, 0) <= FEW_REMOVED;
     const back = isFew ? this.#removeFew(removed) : this.#removeMany(removed);
     return () => {
@@ -221,7 +221,7 @@ export class ProjectData implements SearchWorld {
     return (this.#byType.get(type)?.size ?? 0) / FEW;
   }
 
-  /** PERF: a transaction may search after each of its writes, and sorting takes longer than a search. */
+  /** A transaction may search after each of its writes, and sorting takes longer than a search. */
   #reorder({ type, id, subject: before }: Holding, subject: SearchSubject | undefined): void {
     const ordered = this.#ordered.get(type)?.result;
     if (ordered === undefined) {

@@ -23,7 +23,7 @@ export function* searching(
     const from = few ?? (yield* data.subjects(type, undefined));
     return yield* cutting(yield* selecting(from, data, criteria, time), sort, cut, time);
   }
-  // PERF: they come in order, so the page is found when it is full.
+  // They come in order, so the page is found when it is full.
   const after = total === true ? undefined : cut.edge?.position.id;
   const enough = total === true ? Infinity : cut.offset + (cut.limit ?? Infinity);
   const found = yield* selecting(yield* data.subjects(type, after), data, criteria, time, enough);

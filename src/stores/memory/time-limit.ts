@@ -10,7 +10,7 @@ export class TimeLimit {
     this.#deadline = deadline ?? Infinity;
   }
 
-  /** PERF: one step in 16 looks at the clock. @throws FhirError `aborted` */
+  /** PERF (scale): one step in 16 looks at the clock. @throws FhirError `aborted` */
   step(): void {
     if ((++this.#steps & 15) === 0) this.check();
   }

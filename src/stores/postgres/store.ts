@@ -204,7 +204,7 @@ export class PostgresStore implements ResourceStore {
    * replica reports a change when it has it.
    */
   async accessEpoch(options?: CallOptions): Promise<string> {
-    // PERF: every request that signs in reads it, so concurrent requests share a read.
+    // Every request that signs in reads it, so concurrent requests share a read.
     return this.#answer(options, () => this.#accessEpoch.get());
   }
 

@@ -78,7 +78,7 @@ export const READ_TOGETHER = 200;
 export class SegmentWriter {
   readonly ids: string[];
   readonly #runs = new Map<string, RunBuilder>();
-  /** PERF: what becomes of the entries of a parameter is found by one look for each entry. */
+  /** What becomes of the entries of a parameter is found by one look for each entry. */
   readonly #targets = new Map<string, Target>();
   /** The entries of the components of each composite, of the resource that is added. */
   readonly #composites = new Map<string, IndexEntry[][]>();

@@ -64,7 +64,7 @@ export function addReferred(run: Run, { parts, from, to, targets }: Links, match
   for (let index = 0; index < targets.length; index++) {
     const target = targets[index]!;
     for (let entry = from[index]!; entry < to[index]! && !into.sure.has(target);) {
-      // PERF: a type has hundreds of thousands of references.
+      // A type has hundreds of thousands of references.
       const { positions } = run.positions(parts[index]!, entry);
       const start = entry % SIZES.row;
       const end = Math.min(positions.length, start + to[index]! - entry);

@@ -7,7 +7,7 @@ import type { Segment } from './segment.js';
  */
 export class Matches {
   readonly sure: PositionSet;
-  /** PERF: undefined while there are none, which is usual. */
+  /** Undefined while there are none, which is usual. */
   #unsure: PositionSet | undefined;
 
   constructor(sure: PositionSet, unsure?: PositionSet) {

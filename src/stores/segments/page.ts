@@ -118,13 +118,13 @@ class Walk {
           waiting = 0;
         }
       }
-      // PERF: the next value may have most of all members.
+      // The next value may have most of all members.
       if (this.#isFull) return;
     }
     this.#visitFew(few, rest, place);
   }
 
-  /** PERF: groups of few members are ordered by the other keys together, by one pass over the run of each key. */
+  /** PERF (scale): groups of few members are ordered by the other keys together, by one pass over the run of each key. */
   #visitFew(groups: Group[], rest: readonly SortKey[], place: Place): void {
     const nearest = ({ value, members }: Group): Group => {
       const [key] = rest as readonly [SortKey, ...SortKey[]];
@@ -278,7 +278,7 @@ function valuesUnder(
 /** Visits the members of a segment by id, beyond a start. */
 class IdCursor {
   position: number;
-  /** Undefined after the last one. PERF: it is compared with those of all other segments. */
+  /** Undefined after the last one. PERF (scale): it is compared with those of all other segments. */
   id: string | undefined;
   readonly #step: 1 | -1;
 

@@ -29,7 +29,7 @@ export class RunBuilder {
   readonly partial: PositionSet;
   readonly #qualifiers = new Numbering<string>();
   readonly #values = new Numbering<string | number>();
-  // PERF: the entries in columns, because there are millions. A tag is a position and a mark.
+  // The entries in columns, because there are millions. A tag is a position and a mark.
   readonly #tags: number[] = [];
   readonly #qualifierOf: number[] = [];
   readonly #valueOf: number[] = [];
@@ -139,7 +139,7 @@ export class RunBuilder {
         sinceTurn = 0;
         yield;
       }
-      // PERF: only a merge, or a resource with a value twice, brings the entries of a value in another order.
+      // PERF (scale): only a merge, or a resource with a value twice, brings the entries of a value in another order.
       let at = from + 1;
       while (at < to && compare(order[at - 1]!, order[at]!) <= 0) at++;
       if (at < to) order.set(yield* sortInTurns([...order.subarray(from, to)], compare), from);
@@ -201,7 +201,7 @@ class Numbering<Value> {
   #lastNumber = -1;
 
   of(value: Value): number {
-    // PERF: often the one before.
+    // Often the one before.
     if (value === this.#last) return this.#lastNumber;
     let number = this.#numbers.get(value);
     if (number === undefined) this.#numbers.set(value, (number = this.all.push(value) - 1));

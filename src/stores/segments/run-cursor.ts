@@ -64,7 +64,7 @@ export class RunCursor {
       const row = Math.floor(this.#entry / SIZES.row);
       if (this.#entry % SIZES.row === (step > 0 ? 0 : SIZES.row - 1)) this.#readAhead(row);
       const { positions, marks } = this.run.positions(this.part, this.#entry);
-      // PERF: this loop passes all members of a type in some milliseconds.
+      // PERF (scale): this loop passes all members of a type in some milliseconds.
       for (let index = this.#entry % SIZES.row; index >= 0 && index < positions.length; index += step) {
         const position = positions[index]!;
         if ((words[position >>> 5]! & (1 << (position & 31))) === 0 || (marks[index]! & mark) === 0) continue;

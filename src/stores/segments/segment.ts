@@ -102,7 +102,7 @@ export class Segment {
 
 /** A run of a segment. */
 export class Run {
-  /** PERF: rows that were read, by part. A name is made for each of them once. */
+  /** Rows that were read, by part. A name is made for each of them once. */
   readonly #positions: (PositionsRow | undefined)[][] = [];
   readonly #values: (ValuesRow | undefined)[][] = [];
 
@@ -163,7 +163,7 @@ export class Run {
     }
   }
 
-  /** PERF: searches by different values have most rows of a range in common. */
+  /** Searches by different values have most rows of a range in common. */
   #setOfRow(part: number, entry: number): PositionSet {
     const { id, rows } = this.segment;
     const name = `${id} ${rowName(this.name, part, Math.floor(entry / SIZES.row), false)} set`;

@@ -89,7 +89,7 @@ const PARTS: { readonly [Kind in RunKind]: number } = {
 
 /** The qualifier of a value: its parts as one text, which no other parts have. */
 export function qualifierOf(value: IndexValue): string {
-  // PERF: nearly all values have one part or none.
+  // PERF (scale): nearly all values have one part or none.
   return value.kind === 'quantity' ? joined(partsOf(value)) : escapePart(partsOf(value)[0] ?? '');
 }
 
@@ -105,7 +105,7 @@ function joined(parts: readonly string[]): string {
 /** A part without separators: `a|b` is `a\|b`. */
 export function escapePart(part: string): string {
   const text = cutText(part);
-  // PERF: few texts have separators.
+  // Few texts have separators.
   return /[|\\]/.test(text) ? text.replace(/[|\\]/g, '\\$&') : text;
 }
 

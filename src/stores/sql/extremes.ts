@@ -49,7 +49,7 @@ export function markEntries(entries: readonly IndexEntry[]): MarkedEntries {
   return { entries, marks };
 }
 
-/** PERF: for the few entries of most resources a scan takes less time than a map. */
+/** PERF (scale): for the few entries of most resources a scan takes less time than a map. */
 const SCAN_LIMIT = 32;
 
 function firstOf(entries: readonly IndexEntry[], parameter: string, end: number): number | undefined {

@@ -42,7 +42,7 @@ export function pageStatement({ sort, offset, limit, edge }: RequestedPage, matc
     return sql`SELECT r0.content AS content ${matching} AND ${beyond(terms, id, edge)}
       ORDER BY ${orderBy(terms, id, before)} ${page}`;
   }
-  // PERF: an inner LIMIT keeps the database from recomputing the order values at each comparison.
+  // An inner LIMIT keeps the database from recomputing the order values at each comparison.
   const named = terms.map((term, index) => ({ ...term, value: new Sql(`s.k${index}`, []) }));
   const values = list(terms.map(({ value }, index) => sql`${value} AS ${new Sql(`k${index}`, [])}`));
   return sql`SELECT s.content AS content

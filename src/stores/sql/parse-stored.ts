@@ -54,7 +54,7 @@ function withFacts(resource: AnyResource): StoredResource {
 /**
  * The resource of a text.
  *
- * PERF: if objects of a literal survive garbage collections, V8 allocates later objects of that literal in its old
+ * PERF (scale): if objects of a literal survive garbage collections, V8 allocates later objects of that literal in its old
  * generation. There each keeps its resource until a full collection, long after its request. V8 never does that with
  * instances of a class.
  */
@@ -66,7 +66,7 @@ class LoadedResource implements StoredResource {
   ) {}
 }
 
-/** PERF: readers are cached by their lists. */
+/** Readers are cached by their lists. */
 function withMeta(elements: readonly string[]): readonly string[] {
   let longer = LISTS_WITH_META.get(elements);
   if (longer === undefined) LISTS_WITH_META.set(elements, (longer = [...elements, 'meta']));

@@ -80,7 +80,7 @@ const MAX_TESTED = 1_000;
 /**
  * Whether one of few rows matches.
  *
- * PERF: some planners begin with the scan of a chain, which can read all references of a parameter, even for a single
+ * Some planners begin with the scan of a chain, which can read all references of a parameter, even for a single
  * row. A `_has` begins with its scan if that is an index range: very many resources may refer to the row.
  */
 function fewCondition(criteria: Criteria, scope: RowScope): Sql {

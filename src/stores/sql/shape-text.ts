@@ -9,7 +9,7 @@ export function shapeText({ entries, marks }: MarkedEntries, numberOf: (code: st
   let previous: string | undefined;
   for (let index = 0; index < entries.length; index++) {
     const { parameter, group } = entries[index]!;
-    // PERF: values of one parameter mostly follow each other.
+    // PERF (scale): values of one parameter mostly follow each other.
     if (group !== 0 || parameter === previous) continue;
     const number = numberOf(parameter);
     signed.push((marks[index]! & SEVERAL) === 0 ? number : -number);

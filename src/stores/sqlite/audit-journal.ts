@@ -74,7 +74,7 @@ export class SqliteAuditJournal {
       throw new FhirError('unavailable', 'The journal of the audit log is full');
     }
     this.#answer(() => {
-      // PERF: a statement outside a transaction is its own transaction.
+      // PERF (scale): a statement outside a transaction is its own transaction.
       if (texts.length === 1) return this.#insert.run(texts[0]!);
       this.#database.exec('BEGIN IMMEDIATE');
       try {

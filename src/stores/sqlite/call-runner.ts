@@ -69,7 +69,7 @@ export class CallRunner {
   }
 
   get isClosed(): boolean {
-    // PERF: asking the driver takes 0.1 µs, and a database of our own closes with the store alone.
+    // PERF (scale): asking the driver takes 0.1 µs, and a database of our own closes with the store alone.
     return this.#isClosed || !(this.#ownsDatabase || this.#connection.database.open);
   }
 
@@ -129,13 +129,13 @@ export class CallRunner {
     if (this.isTurnSpent) await LOOP_TURN.next();
     const inline = (): WorkResult<Name> => doWork(this.#connection, name, args);
     if (this.#mayBeBrief(name)) {
-      // PERF: a thread takes 100 ms of CPU to start, and then runs code that is not compiled yet either.
+      // PERF (scale): a thread takes 100 ms of CPU to start, and then runs code that is not compiled yet either.
       const found = this.#briefly(options, inline, this.#threads!.hasReader ? 1 : PATIENCE);
       if (!(found instanceof TooLong)) return found;
       const reading = this.isClosed ? undefined : readAhead?.();
       if (reading !== undefined) {
         await reading;
-        // PERF: a thread would take several times as long.
+        // PERF (scale): a thread would take several times as long.
         const again = this.#briefly(options, inline, PATIENCE);
         if (!(again instanceof TooLong)) return again;
       }

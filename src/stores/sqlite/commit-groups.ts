@@ -148,5 +148,5 @@ export class CommitGroups {
 const MAX_WRITES = 32;
 const MIN_WRITES = 4;
 
-/** PERF: V8 allocates a function literal assigned to a property in old space, where it keeps its commit alive. */
+/** PERF (import-rate): V8 allocates a function literal assigned to a property in old space, where it keeps its commit alive. */
 const nothing = (): void => undefined;

@@ -97,7 +97,7 @@ export function resolveConfig(options: SqliteStoreOptions): SqliteStoreConfig {
   const model = options.model ?? R4;
   const config = {
     model,
-    // PERF: R4 does not need it, and checking takes some milliseconds.
+    // PERF (scale): R4 does not need it, and checking takes some milliseconds.
     needsFhirPath: model !== R4 && indexNeedsFhirPath(model),
     opening: openingOf(options),
     maxResourceBytes: resourceBytes(options.maxResourceBytes),

@@ -58,7 +58,7 @@ export class ReadCalls {
   }
 
   /**
-   * PERF: a short read is done at once, in one turn.
+   * A short read is done at once, in one turn.
    *
    * @returns undefined for a long read, and for one that meets a removal
    */
@@ -79,7 +79,7 @@ export class ReadCalls {
     }
   }
 
-  /** PERF: a few texts are counted when they are there, which takes no statement. */
+  /** A few texts are counted when they are there, which takes no statement. */
   #readCounted(keys: readonly ResourceKey[], counts: CallTexts): readonly ReadResult[] {
     const { reads, contents } = this.#connection;
     if (counts.isDone || keys.length > FEW) return reads.read(keys, counts);
@@ -153,7 +153,7 @@ export class ReadCalls {
     return pages.map((page) => filled(page, resources.slice(start, (start += page.keys.length))));
   }
 
-  /** Reads what an interrupted search needs of segments. PERF: a thread would have to read it for itself. */
+  /** Reads what an interrupted search needs of segments. A thread would have to read it for itself. */
   #readAhead(options: CallOptions | undefined): Promise<void> | undefined {
     const { database, segments } = this.#connection;
     return segments.readAhead((work) => this.#calls.run(options, () => asOfNow(database, work)));
@@ -172,7 +172,7 @@ export class ReadCalls {
     return pages;
   }
 
-  /** PERF: the texts are read a few at a time. A page of versions may have gigabytes of them. */
+  /** The texts are read a few at a time. A page of versions may have gigabytes of them. */
   async #history(key: ResourceKey, page: VersionRange, options?: CallOptions): Promise<HistoryPage> {
     if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
     const { database, statements, dictionaries, contents } = this.#connection;
@@ -221,7 +221,7 @@ export class ReadCalls {
     }
   }
 
-  /** PERF: looked up once, after the read, because looking takes as long as reading the state of a resource. */
+  /** Looked up once, after the read, because looking takes as long as reading the state of a resource. */
   #hasLost(losses: number): boolean {
     return this.#calls.run(undefined, () => this.#connection.status.losses !== losses);
   }
@@ -246,7 +246,7 @@ export class ReadCalls {
     );
   }
 
-  /** PERF: one statement reads the texts of many slices. A cache would keep what is removed before a slice is parsed. */
+  /** One statement reads the texts of many slices. A cache would keep what is removed before a slice is parsed. */
   async #loadUncached(
     keys: readonly number[],
     elements: ElementsAt,

@@ -71,7 +71,7 @@ export class Commits {
     const erased = writes.filter(({ kind }) => kind === 'erase').map((write) => (write as EraseWrite).key);
     const erasure = await this.#segments.prepareErase((statement) => this.#connections.run(statement, signal), erased);
     return inTransaction(this.#connections, options, (transaction, attempt) =>
-      // PERF: a commit that lost one race may lose again, so its retries take locks and wait in line.
+      // PERF (import-rate): a commit that lost one race may lose again, so its retries take locks and wait in line.
       new Commit(this.#config.model, transaction, this.#status, clock().getTime(), {
         locks: attempt > 1,
         guesses: attempt === 1 && attempts > 1,
@@ -220,7 +220,7 @@ class Commit {
 }
 
 /**
- * True for a write that expects no version before, or whose resource a read did not find a moment ago. PERF: its id is
+ * True for a write that expects no version before, or whose resource a read did not find a moment ago. Its id is
  * nearly always new, so it is not looked up. If the id is taken, the writing statement fails, and the next attempt
  * looks it up.
  */

@@ -69,7 +69,7 @@ export class Connections {
   /**
    * Lends a connection for reads that see one consistent state and read indexes in order.
    *
-   * PERF: without statistics of an index, the planner would read and sort a whole range of it, and compile statements
+   * Without statistics of an index, the planner would read and sort a whole range of it, and compile statements
    * that look expensive. The result does not wait for the end of the transaction.
    *
    * The server itself ends a statement that runs past the deadline and `cancelWait`: the cancel request may be lost, or

@@ -65,7 +65,7 @@ export class Transaction {
   }
 
   /**
-   * Runs an independent read; its result is checked again when it is written. PERF: with
+   * Runs an independent read; its result is checked again when it is written. With
    * {@link writeAlone} a usual commit is two round trips instead of four.
    */
   async readAlone(statement: Sql): Promise<readonly Row[]> {
@@ -126,7 +126,7 @@ async function runOnce<Result>(
   }
 }
 
-/** PERF: compiling a statement that writes thousands of resources takes a second, which no cancel request ends. */
+/** Compiling a statement that writes thousands of resources takes a second, which no cancel request ends. */
 const NOT_COMPILED = sql`SET LOCAL jit = off`;
 const BEGIN = [sql`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`, NOT_COMPILED];
 /**

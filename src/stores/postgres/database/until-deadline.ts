@@ -19,7 +19,7 @@ export async function untilDeadline<Result>(
   const controller = new AbortController();
   let late: FhirError | undefined;
   const timer = setTimeout(() => controller.abort((late = callTimedOut())), Math.min(left, MAX_DELAY_MS));
-  // PERF: a composite signal takes several times as long as a listener. Work that outlives this call was aborted before.
+  // PERF (scale): a composite signal takes several times as long as a listener. Work that outlives this call was aborted before.
   const abort = (): void => controller.abort(signal?.reason);
   if (signal?.aborted === true) abort();
   else signal?.addEventListener('abort', abort, { once: true });

@@ -82,7 +82,7 @@ export class Statistics {
   }
 }
 
-/** PERF: the default sample takes five times as long. Autovacuum takes that sample later. */
+/** PERF (import-rate): the default sample takes five times as long. Autovacuum takes that sample later. */
 function analysis(table: Sql): Sql {
   return sql`SET LOCAL default_statistics_target = 20; ANALYZE (SKIP_LOCKED) ${table}`;
 }

@@ -67,7 +67,7 @@ const CHOSEN = sql`(SELECT c FROM z)`;
 function found(asked: Asked, tests: readonly Sql[]): Sql {
   const { order } = asked;
   const { value } = orderTerms(order.keys, order.scope)[0]!;
-  // PERF: tests that need only the key come before the look-up of the resource.
+  // Tests that need only the key come before the look-up of the resource.
   const ofKey = allOf(tests.filter((one) => !looksAtRow(one)));
   const ofRow = allOf(tests.filter(looksAtRow));
   const passing = ofKey === TRUE ? sql`k` : sql`(SELECT r0.key FROM k r0 WHERE ${ofKey} OFFSET 0)`;
@@ -82,7 +82,7 @@ function name(letter: string, index: number): Sql {
   return new Sql(`${letter}${index}`, []);
 }
 
-/** PERF: a literal, so that the planner knows it even when it plans for all values. There are few such numbers. */
+/** A literal, so that the planner knows it even when it plans for all values. There are few such numbers. */
 function number(value: number): Sql {
   return new Sql(String(value), []);
 }

@@ -25,7 +25,7 @@ const ID = sql`m.id`;
 /**
  * The page among resources whose first value is known: its texts, as `p` with `content` and the place `n`.
  *
- * PERF: texts are read only for the page, and later values only for resources that can be on it.
+ * Texts are read only for the page, and later values only for resources that can be on it.
  *
  * @param found a table with `key` and the first value `v`
  */
@@ -44,7 +44,7 @@ export function pageOf(asked: Asked, found: Sql): Sql {
   return sql`(SELECT coalesce(${text}, '') AS content, s.n FROM (${sorted}) s LEFT JOIN LATERAL (${shown}) c ON TRUE) p`;
 }
 
-/** PERF: the first value is the id, and no key comes after it, so the resources are not read for it. */
+/** PERF (scale): the first value is the id, and no key comes after it, so the resources are not read for it. */
 function sortedById({ order, need }: Asked, found: Sql): Sql {
   const direction = order.keys[0]!.descending === order.backwards ? sql`ASC` : sql`DESC`;
   return sql`SELECT t.key FROM ${found} t ORDER BY t.v ${direction} ${limited(need)}`;
@@ -61,7 +61,7 @@ function sortedByKeys({ order, need }: Asked, found: Sql): Sql {
   return sql`SELECT q.key FROM (${rows}) q ORDER BY ${by} ${limited(need)}`;
 }
 
-/** Joins the resource with a key. PERF: OFFSET keeps the planner from reading others. */
+/** Joins the resource with a key. OFFSET keeps the planner from reading others. */
 export function oneResource(row: Sql, key: Sql, { scope }: PageOrder): Sql {
   return oneResourceOf(scope, row, key);
 }

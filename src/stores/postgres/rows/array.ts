@@ -1,7 +1,7 @@
 import { type Sql, sql, type SqlValue } from '../../sql/sql.js';
 
 /**
- * The text of an array. PERF: the driver would make the same text, element by element. See
+ * The text of an array. The driver would make the same text, element by element. See
  * https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO.
  */
 export function arrayText(values: readonly SqlValue[]): string {
@@ -10,12 +10,12 @@ export function arrayText(values: readonly SqlValue[]): string {
 
 function elementText(value: SqlValue): string {
   if (typeof value !== 'string') return value === null ? 'NULL' : String(value);
-  // PERF: two passes with fixed texts take a quarter of the time of one with an expression, for most texts.
+  // PERF (import-rate): two passes with fixed texts take a quarter of the time of one with an expression, for most texts.
   return `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
 /**
- * The text of an array of numbers or keys. PERF: these need no escaping, and most columns of index rows are such
+ * The text of an array of numbers or keys. These need no escaping, and most columns of index rows are such
  * arrays.
  *
  * @param values texts must be UUIDs
@@ -25,7 +25,7 @@ export function plainArrayText(values: readonly SqlValue[]): string {
 }
 
 /**
- * The rows of an array of keys. PERF: the planner expects ten rows from any array that comes from a query, so a plan
+ * The rows of an array of keys. The planner expects ten rows from any array that comes from a query, so a plan
  * for all arrays looks as good to it as a plan for this array; see PreparedSql.
  */
 export function rowsOf(keys: readonly string[]): Sql {

@@ -10,7 +10,7 @@ const FEW = 4;
 
 /**
  * A text of a statement, as long as it and the texts of the rows before it fit in what the call may read; otherwise
- * {@link OMITTED}. PERF: the server knows the length of a text without reading it.
+ * {@link OMITTED}. The server knows the length of a text without reading it.
  *
  * @param rows maximum number of rows of the statement
  */

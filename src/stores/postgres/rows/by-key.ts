@@ -1,7 +1,7 @@
 import { type Sql, sql } from '../../sql/sql.js';
 
 /**
- * The row of a resource by its key. PERF: OFFSET keeps the planner from a join: without statistics it expects few
+ * The row of a resource by its key. OFFSET keeps the planner from a join: without statistics it expects few
  * resources per project, and would read all of them.
  */
 export function byKey(shard: string, key: Sql): Sql {
@@ -9,7 +9,7 @@ export function byKey(shard: string, key: Sql): Sql {
 }
 
 /**
- * The condition that rows of a table belong to the project. PERF: two alternatives look worse to the planner than the
+ * The condition that rows of a table belong to the project. Two alternatives look worse to the planner than the
  * key, which is known too; see dialect.ts.
  */
 export function isOfProject(column: Sql, shard: string): Sql {
@@ -17,7 +17,7 @@ export function isOfProject(column: Sql, shard: string): Sql {
 }
 
 /**
- * Deletes the rows that resources have in a table. PERF: the rows are found first, by the index of each resource:
+ * Deletes the rows that resources have in a table. The rows are found first, by the index of each resource:
  * without statistics, the planner expects so many that it would read the whole table.
  *
  * @param keys see rowsOf

@@ -22,22 +22,22 @@ export const postgresDialect: (model: FhirModel) => SqlDialect = perModel((model
 
   isCurrent: isCurrentRow,
   isFound: (row, project) => sql`${row}.project = ${projectKey(project)}`,
-  // PERF: OFFSET keeps the planner from looking for the values of all resources by another condition. Without statistics, an
+  // OFFSET keeps the planner from looking for the values of all resources by another condition. Without statistics, an
   // index by project and parameter looks as good to it as the one by resource; two alternatives for the project look worse.
   byResource: (table, x, resource, project, parameter) => ({
     from: sql`(SELECT * FROM ${TABLE_NAMES[table]} ${x} WHERE ${x}.resource = ${resource} AND ${x}.parameter = ${parameter}
       AND ${x}.project = ANY (ARRAY[${projectKey(project)}, ${projectKey(project)}]::uuid[]) OFFSET 0) ${x}`,
     where: TRUE,
   }),
-  // PERF: the planner turns EXISTS over a plain join into a join with the outer row, which compares each row with every
+  // The planner turns EXISTS over a plain join into a join with the outer row, which compares each row with every
   // other row if the keys come from two tables. OFFSET and a column of the outer row in FROM both prevent that.
   byKeys: (row, keys, project) => ({
     from: sql`(${keys}) k (key) CROSS JOIN LATERAL (${byKey(projectKey(project), sql`k.key`)}) ${row}`,
     where: TRUE,
   }),
-  // PERF: a plain join is left to the planner, which joins all resources of the type until it has statistics.
+  // A plain join is left to the planner, which joins all resources of the type until it has statistics.
   joinByKey: (row, key, project) => sql`CROSS JOIN LATERAL (${byKey(projectKey(project), key)}) ${row}`,
-  // PERF: the planner would read all references of a parameter, since it expects many keys. The first rows come at once if the
+  // PERF (import-rate): the planner would read all references of a parameter, since it expects many keys. The first rows come at once if the
   // first keys do.
   byEachKey: (keys, rows) => sql`(${keys}) t (key) CROSS JOIN LATERAL (${rows(sql`t.key`)} OFFSET 0) x`,
   joinById: (row, id, project, type) =>

@@ -23,7 +23,7 @@ export function resourceKeyIn(shard: string, type: string, id: string): string {
  * that no two of them share a key.
  */
 export function parameterKey(type: string, code: string): number {
-  // PERF: this runs for each row of an import, so no text is made for the look-up.
+  // This runs for each row of an import, so no text is made for the look-up.
   const ofType = remembered(parameters, type, () => new Map<string, number>());
   return remembered(ofType, code, () => Number.parseInt(digits(`${type}?${code}`).slice(0, 12), 16));
 }

@@ -40,7 +40,7 @@ export async function narrowScans(
 export async function rarest(conditions: readonly Condition[], run: Run): Promise<Condition | undefined> {
   const scanned = conditions.filter(({ scan }) => scan !== undefined);
   const direct = scanned.filter((one) => one.direct === true);
-  // PERF: ranges of indexes come first, since the scan of a chain may read many rows for each that it returns.
+  // Ranges of indexes come first, since the scan of a chain may read many rows for each that it returns.
   for (const [some, most] of [
     [direct, TUNING.rare],
     [scanned, TUNING.rare],

@@ -254,7 +254,7 @@ function skipSets(): readonly Sql[] {
     // Skip indexes are rebuilt.
     ...['', '_type', '_written'].map((name) => `DELETE FROM fhirgraph_skip${name}`),
     'ALTER TABLE fhirgraph_skip_type DROP COLUMN asked',
-    // PERF: decompressing them would take longer than reading them.
+    // Decompressing them would take longer than reading them.
     'ALTER TABLE fhirgraph_skip ALTER COLUMN data SET STORAGE EXTERNAL',
     `CREATE TABLE fhirgraph_skip_key (project uuid NOT NULL, type text COLLATE "C" NOT NULL, first int NOT NULL, keys uuid[] NOT NULL,
       PRIMARY KEY (project, type, first))`,
@@ -286,7 +286,7 @@ function segments(): readonly Sql[] {
       busy timestamp with time zone, list text NOT NULL, PRIMARY KEY (project, type))`,
     `CREATE TABLE fhirgraph_segment_row (project uuid NOT NULL, segment uuid NOT NULL, name uuid NOT NULL, data bytea NOT NULL,
       PRIMARY KEY (project, segment, name))`,
-    // PERF: rows of segments are packed, so compressing them takes time and saves little.
+    // Rows of segments are packed, so compressing them takes time and saves little.
     'ALTER TABLE fhirgraph_segment_row ALTER COLUMN data SET STORAGE EXTERNAL',
     'CREATE TABLE fhirgraph_segment_written (project uuid NOT NULL, type text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, stamp bigint NOT NULL)',
     'CREATE INDEX fhirgraph_segment_written_by_type ON fhirgraph_segment_written (project, type) INCLUDE (id, stamp)',

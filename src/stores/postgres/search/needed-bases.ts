@@ -14,7 +14,7 @@ import type { SearchIndex } from './search.js';
 /**
  * Runs searches without their base, if none of the references that they read is absolute and below that base.
  *
- * PERF: each request over HTTP has a base, and few projects have such references. With a base, a test of a reference
+ * Each request over HTTP has a base, and few projects have such references. With a base, a test of a reference
  * reads two tables. One check shows whether the base
  * is needed, and its result is kept. Each statement without the base fails if such a reference has been written since,
  * as it does after a change of the index; then the search runs again with its base.

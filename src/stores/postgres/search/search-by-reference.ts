@@ -71,7 +71,7 @@ export async function searchByReference(
 }
 
 /**
- * PERF: a test of each referring resource looks costly to the server. Outside of a snapshot, it would compile a statement with
+ * PERF (scale): a test of each referring resource looks costly to the server. Outside of a snapshot, it would compile a statement with
  * some of them, or with one on other resources, which takes up to a hundred times as long as the statement itself.
  */
 function looksCostly({ total }: SearchQuery, conditions: readonly Condition[]): boolean {
@@ -173,7 +173,7 @@ interface KeyTests {
 }
 
 /**
- * PERF: most resources that refer to a target fail a test, so their rows are not read. A condition with few matches is tested by
+ * Most resources that refer to a target fail a test, so their rows are not read. A condition with few matches is tested by
  * a hash table of them, before the others: that takes a hundredth of the time of a lookup.
  */
 function keyTests(conditions: readonly Condition[], targets: number): KeyTests {

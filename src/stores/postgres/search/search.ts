@@ -70,7 +70,7 @@ export interface Found {
 export async function found(model: FhirModel, query: SearchQuery, index: SearchIndex): Promise<Found> {
   const ways = new Ways(model, query, index);
   const { offset, limit } = pageOf(query);
-  // PERF: the length of an uncut page is the total.
+  // PERF (scale): the length of an uncut page is the total.
   const isWhole = pageEdgeOf(model, query) === undefined && limit === undefined && offset === 0;
   const wanted = { page: limit !== 0, total: query.total === true && !isWhole };
   const { texts, total } = await ways.few(wanted, index.run);

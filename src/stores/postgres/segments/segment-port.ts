@@ -28,7 +28,7 @@ import { resourceKeyIn, textKey } from '../rows/keys.js';
 import { removeRows } from '../rows/segment-tables.js';
 import { TUNING } from '../scans/tuning.js';
 
-/** The states of types that were read last. PERF: the next search reads what has changed since. */
+/** The states of types that were read last. The next search reads what has changed since. */
 export type KnownStates = Map<string, KnownState>;
 
 interface KnownState {
@@ -148,7 +148,7 @@ export class PostgresSegmentPort implements SegmentPort {
   /**
    * The first of some rows, as many as their texts fit in {@link BATCH_TEXTS}.
    *
-   * PERF: from its text, a resource is indexed in less time than its index rows take to read.
+   * From its text, a resource is indexed in less time than its index rows take to read.
    */
   async #indexed(rows: Sql): Promise<{ readonly part: readonly IndexedResource[]; readonly isLast: boolean }> {
     const found = await this.#connection

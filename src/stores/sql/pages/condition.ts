@@ -96,7 +96,7 @@ class CriteriaCondition implements Condition {
     this.#choose = choose;
   }
 
-  /** PERF: planned on demand. Choosing between inner scans reads them, and a search that uses sets needs no scan. */
+  /** Planned on demand. Choosing between inner scans reads them, and a search that uses sets needs no scan. */
   get scan(): Sql | undefined {
     if (this.#planned === undefined) {
       const { scan, residual } = planRows(this.criteria, this.#scope, this.#choose);
@@ -109,7 +109,7 @@ class CriteriaCondition implements Condition {
     return isDirect(this.criteria);
   }
 
-  /** PERF: computed on demand, since a page that begins with the scan never needs it. */
+  /** Computed on demand, since a page that begins with the scan never needs it. */
   get test(): Sql {
     return (this.#test ??= rowCondition(this.criteria, this.#scope));
   }

@@ -11,7 +11,7 @@ export interface ConditionScan {
   readonly unique?: boolean;
 }
 
-/** A condition with a scan of its store. PERF: the test is made on demand; most searches do not need it. */
+/** A condition with a scan of its store. The test is made on demand; most searches do not need it. */
 export class ScannedCondition implements Condition {
   readonly scan: Sql;
   readonly direct: boolean;

@@ -297,7 +297,7 @@ export function isLoad(writes: readonly Write[]): boolean {
 /** Dropping the indexes gains nothing for fewer writes. */
 const MIN_LOAD = 24;
 
-/** PERF: SQLite knows the length without reading the text. */
+/** SQLite knows the length without reading the text. */
 const TEXT_BYTES = 'SELECT octet_length(text) FROM version WHERE key = ?';
 const HOLD_UNIQUE = 'INSERT INTO unique_key (project, text, resource, sum) VALUES (?, ?, ?, ?)';
 const FIND_HOLDER = `SELECT c.type, r.id FROM unique_key u CROSS JOIN resource r ON r.key = u.resource

@@ -20,14 +20,14 @@ export function configureConnection(
 /**
  * SQLite's own cache of pages, in KiB: 64 MB. It fills as pages are read.
  *
- * PERF: a broad search reads rows all over the file, and takes a third less time than with the 16 MB of the driver.
+ * PERF (scale): a broad search reads rows all over the file, and takes a third less time than with the 16 MB of the driver.
  */
 const CACHE_KIB = 65_536;
 
 /**
  * Length of the write-ahead log at which its pages are written to the database file: 32 MB.
  *
- * PERF: a commit of a few hundred resources changes about 1,000 pages, most of them the same as the commit before. At
+ * PERF (scale): a commit of a few hundred resources changes about 1,000 pages, most of them the same as the commit before. At
  * SQLite's default of 1,000, every commit would write all of them back.
  */
 export const CHECKPOINT_PAGES = 8_000;

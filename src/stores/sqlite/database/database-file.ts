@@ -65,7 +65,7 @@ export function openedFile(database: SqliteDatabase): OpenedFile | undefined {
 }
 
 /**
- * Asserts that the path still leads to the file. PERF: it takes 2 µs.
+ * Asserts that the path still leads to the file. PERF (scale): it takes 2 µs.
  *
  * @throws FhirError `unavailable` - the file was removed, or another one has taken its place
  */
@@ -85,7 +85,7 @@ const MEMORY = ':memory:';
 /** Bytes of the smallest page, and so of the smallest database that is not empty. See https://www.sqlite.org/fileformat.html. */
 const MIN_FILE_BYTES = 512;
 
-/** PERF: an import of the module would load its streams too, which takes 3 ms of a process's start. */
+/** PERF (scale): an import of the module would load its streams too, which takes 3 ms of a process's start. */
 function fileSystem(): typeof FileSystem {
   return process.getBuiltinModule('node:fs');
 }

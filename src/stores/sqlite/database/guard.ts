@@ -56,7 +56,7 @@ export class Guard {
   /**
    * Announces a statement over this many rows.
    *
-   * PERF: brief work that would not end in time gives up before the statement, because SQLite checks nothing while it
+   * Brief work that would not end in time gives up before the statement, because SQLite checks nothing while it
    * sorts.
    */
   expect(rows: number): void {
@@ -127,7 +127,7 @@ export function registerGuard(database: SqliteDatabase): void {
 /**
  * A condition that is always true, and ends the statement once the deadline has passed.
  *
- * PERF: a call from SQLite takes 0.1 µs, twice as long as a row of an index, so only one row in 251 makes it. The
+ * PERF (scale): a call from SQLite takes 0.1 µs, twice as long as a row of an index, so only one row in 251 makes it. The
  * prime ensures that evenly spaced keys are not all skipped.
  */
 export function isInTime(key: Sql): Sql {

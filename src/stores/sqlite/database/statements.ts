@@ -43,7 +43,7 @@ export class Statements {
     return this.read(query.text).get(...query.values) as Row | undefined;
   }
 
-  /** The values of the only column. PERF: reading rows takes three times as long. */
+  /** The values of the only column. PERF (scale): reading rows takes three times as long. */
   column(query: Sql): readonly SqlValue[] {
     const name = `column of ${query.text}`;
     const statement = this.#byText.get(name) ?? this.#keep(name, this.#prepare(query.text).pluck(true));
@@ -64,7 +64,7 @@ export class Statements {
 /**
  * The text with a unary plus, which does nothing, before each parameter.
  *
- * PERF: with the option ENABLE_STAT4, which the driver sets in its build, SQLite plans a statement over several tables
+ * PERF (scale): with the option ENABLE_STAT4, which the driver sets in its build, SQLite plans a statement over several tables
  * again whenever a parameter of a comparison is bound, because another plan may suit the value better. That takes
  * longer than most statements. SQLite does so for bare parameters, not for expressions.
  */

@@ -78,7 +78,7 @@ export class Maintenance {
     endAllWork(this.#statements);
   }
 
-  /** Drops the indexes by value. PERF: an index created after its rows is sorted once. @returns their definitions */
+  /** Drops the indexes by value. An index created after its rows is sorted once. @returns their definitions */
   #dropIndexes(): readonly { readonly name: string; readonly text: string }[] {
     const rows = this.#statements.read(INDEXES_BY_VALUE).all(JSON.stringify(INDEX_TABLES)) as [string, string][];
     for (const [name] of rows) this.#database.exec(`DROP INDEX ${name}`);

@@ -112,7 +112,7 @@ export class Removal {
   }
 
   /**
-   * PERF: in the order of their writing, in which the rows of most tables are adjacent. In the order of ids, each
+   * In the order of their writing, in which the rows of most tables are adjacent. In the order of ids, each
    * resource of a large project is in pages of its own, and every step writes all pages.
    */
   #nextOf(collection: number): readonly PurgedRow[] {

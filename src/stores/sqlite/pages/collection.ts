@@ -34,7 +34,7 @@ export function collection(
   const sorted =
     need > TUNING.maxSorted ? sql`LIMIT -1` : sql`ORDER BY ${orderBy(named, ID, order.backwards)} LIMIT ${need}`;
   if (place === undefined) return sql`${rows} ${sorted}`;
-  // PERF: an inner LIMIT keeps the database from recomputing the order values at each comparison.
+  // An inner LIMIT keeps the database from recomputing the order values at each comparison.
   const where = beyond(named, ID, { position: place, before: order.backwards });
   return sql`SELECT content, id, ${list(named.map(({ value }) => value))} FROM (${rows} LIMIT -1) s WHERE ${where} ${sorted}`;
 }

@@ -34,7 +34,7 @@ export class PreparedSearch {
     this.#probes = new Probes(statements);
   }
 
-  /** PERF: computed on demand, since a plain page by id never needs them. */
+  /** Computed on demand, since a plain page by id never needs them. */
   get conditions(): readonly Condition[] {
     return (this.#conditions ??= this.#conditionsOf(this.query.criteria, this.scope));
   }

@@ -9,7 +9,7 @@ import type { PreparedSearch } from './prepared-search.js';
  * The versions of a page of the type in order of the ids, or of a page for which one condition finds few rows.
  * Undefined for other pages.
  *
- * PERF: most searches are like this. One statement returns the whole page, so it needs no transaction and no preparation of
+ * Most searches are like this. One statement returns the whole page, so it needs no transaction and no preparation of
  * the other ways.
  */
 export function shortPage(search: PreparedSearch, statements: Statements): readonly number[] | undefined {

@@ -34,7 +34,7 @@ export function inStretch(
     return sql`SELECT ${columns} FROM (${rows}) w CROSS JOIN resource r0 ON r0.key = w.key
       WHERE ${allOf([sql`r0.content IS NOT NULL`, tests])}`;
   }
-  // PERF: tests that need only the key run before the look-up of the resource. SQLite turns the tests into joins, which
+  // Tests that need only the key run before the look-up of the resource. SQLite turns the tests into joins, which
   // without the LIMIT would come after the resource.
   const scope = { ...order.scope, row: sql`m` };
   const columns = list([sql`m.content`, sql`m.id`, sql`r0.value`, ...furtherValues(order, scope)]);
@@ -58,7 +58,7 @@ function rowsOf(index: OrderIndex, { start, falling }: Stretch, last: readonly S
 /** Selects rows up to a row, inclusive: one condition, or two that exclude each other. */
 function upToRow(index: OrderIndex, row: readonly SqlValue[], falling: boolean): readonly Sql[] {
   if (index.isExpression !== true) return [beyondRow(index, row, !falling, true)];
-  // PERF: a range of rows with one value is a range of the index only if the value is fixed.
+  // A range of rows with one value is a range of the index only if the value is fixed.
   const [value, ...rest] = row;
   const within = sql`(${list(index.rest)}) ${falling ? sql`>=` : sql`<=`} (${valuesOf(rest)})`;
   return [beyondValue(index, value!, !falling), sql`${index.value} = ${value!} AND ${within}`];

@@ -7,7 +7,7 @@ import type { SqliteDatabase } from '../database/driver.js';
  *
  * Every change of a single column within 32 bits of text is detected.
  *
- * PERF: half a microsecond per kilobyte, a tenth of what parsing takes.
+ * PERF (import-rate): half a microsecond per kilobyte, a tenth of what parsing takes.
  *
  * @param resource key of the `resource` row
  * @param updated milliseconds since 1970

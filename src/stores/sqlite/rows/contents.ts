@@ -125,7 +125,7 @@ export class Contents {
   /**
    * How many of the first versions have texts that a call may read together.
    *
-   * PERF: SQLite knows the length of a text without reading it, and the cache knows those of its texts. Usually their sum is
+   * SQLite knows the length of a text without reading it, and the cache knows those of its texts. Usually their sum is
    * enough.
    *
    * @throws FhirError `too-costly`
@@ -144,7 +144,7 @@ export class Contents {
     return texts.fitting(rows.map(([octets]) => octets));
   }
 
-  /** PERF: one statement for all, because each statement takes and releases SQLite's read lock, which takes 2 µs. */
+  /** PERF (import-rate): one statement for all, because each statement takes and releases SQLite's read lock, which takes 2 µs. */
   textsOf(keys: readonly number[]): readonly (KeptText | undefined)[] {
     const [key] = keys;
     if (keys.length === 1) return [this.#statements.read(ONE_TEXT).get(key!) as KeptText | undefined];
@@ -182,7 +182,7 @@ const ofKeys = (value: string): string => `SELECT ${value} FROM json_each(?) j L
 const SUM_OF_OCTETS = ofKeys('coalesce(sum(octet_length(v.text)), 0)');
 const OCTETS = `${ofKeys('coalesce(octet_length(v.text), 0)')} ORDER BY j.key`;
 
-/** PERF: one text takes half the time without the list. */
+/** PERF (import-rate): one text takes half the time without the list. */
 export const ONE_TEXT = 'SELECT resource, version, updated, text, sum FROM version WHERE key = ? AND text IS NOT NULL';
 
 type TextRow = readonly [

@@ -40,7 +40,7 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
     joinById: (row, id) => sql`CROSS JOIN resource ${row} ON ${row}.id = ${id}`,
     ofParameter: (x, _, parameter) => sql`${x}.parameter = ${parameter}`,
     pointsTo: (x, project, types, ids) => {
-      // PERF: for one key, the index has the rows in order, each resource once.
+      // PERF (import-rate): for one key, the index has the rows in order, each resource once.
       if (types?.length === 1 && ids?.length === 1) {
         const collection = collections.find(project, types[0]!);
         const target = collection === undefined ? undefined : resources.find(collection, ids[0]!);
@@ -78,7 +78,7 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
 /**
  * The primary keys of the index tables, by the names that SQLite gives them.
  *
- * PERF: without statistics, the planner finds `min(code)` of one resource by walking the index by value, and for
+ * PERF (import-rate): without statistics, the planner finds `min(code)` of one resource by walking the index by value, and for
  * `target IN (…)` it looks up every element of the list instead of the few values of the resource: minutes on 100,000
  * resources. A named key is used whatever the planner believes.
  */
@@ -89,7 +89,7 @@ const PRIMARY_KEYS = Object.fromEntries(
 /**
  * The indexes by value.
  *
- * PERF: a test of a whole value is one look-up in either index. By value it takes a seventh of the time if resources do
+ * PERF (import-rate): a test of a whole value is one look-up in either index. By value it takes a seventh of the time if resources do
  * not come in the order of their keys: the rows of one value are adjacent, and the rows by resource are in a tree many
  * times as large.
  */

@@ -120,7 +120,7 @@ export class Dictionary<Owner extends string | number> {
   }
 
   #remember(owner: Owner, name: string, key: number): void {
-    // PERF: clearing the cache is rare, and cheaper than tracking the order of use at every look-up.
+    // PERF (import-rate): clearing the cache is rare, and cheaper than tracking the order of use at every look-up.
     if (++this.#size > MAX_KNOWN) {
       this.#known.clear();
       this.#size = 1;

@@ -49,7 +49,7 @@ export function addIndexRows(owner: IndexOwner, { entries, marks }: MarkedEntrie
   const { project, collection, resource } = owner;
   let code: string | undefined;
   let parameter = 0;
-  // PERF: a resource has about 15 rows, so their parts get no arrays of their own.
+  // PERF (import-rate): a resource has about 15 rows, so their parts get no arrays of their own.
   for (let ordinal = 0; ordinal < entries.length; ordinal++) {
     const { parameter: next, group, value } = entries[ordinal]!;
     if (next !== code) parameter = names.parameters.intern(collection, (code = next));

@@ -6,7 +6,7 @@ import { checksum } from './checksum.js';
 /**
  * The columns of a row of `version` that its checksum covers, and the stored checksum.
  *
- * PERF: a row as SQLite returns it, followed by any further columns of its statement. An object for each row takes
+ * PERF (import-rate): a row as SQLite returns it, followed by any further columns of its statement. An object for each row takes
  * longer, and V8 may keep it and its text until a full collection: see `LoadedResource`.
  */
 export type KeptText = readonly [

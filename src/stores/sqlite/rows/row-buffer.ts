@@ -5,7 +5,7 @@ import type { Statements } from '../database/statements.js';
 /**
  * Buffers the rows of one table and writes several at a time.
  *
- * PERF: 32 rows in one statement take 55 % of the time of 32 statements, eight rows 70 %. With `OR FAIL`, a failed
+ * PERF (import-rate): 32 rows in one statement take 55 % of the time of 32 statements, eight rows 70 %. With `OR FAIL`, a failed
  * statement is undone only with its transaction; otherwise SQLite keeps a journal for each statement, which costs more
  * than the grouping gains.
  */

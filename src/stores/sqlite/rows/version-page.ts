@@ -81,6 +81,6 @@ const NO_VERSIONS: VersionPage = { versions: [], total: 0, resource: 0, erased: 
 
 const FIND_RESOURCE = 'SELECT key, erased FROM resource WHERE collection = ? AND id = ?';
 const COUNT_VERSIONS = 'SELECT count(*) FROM version WHERE resource = ?';
-/** PERF: SQLite knows the length of a text without reading it, but finds the columns after it only by reading it. */
+/** SQLite knows the length of a text without reading it, but finds the columns after it only by reading it. */
 const LIST_VERSIONS = `SELECT key, version, updated, octet_length(text), CASE WHEN text IS NULL THEN sum END
   FROM version WHERE resource = ? ORDER BY version DESC LIMIT ? OFFSET ?`;

@@ -109,7 +109,7 @@ export class Versions {
   /**
    * Writes the first version of a resource, if its id is new.
    *
-   * PERF: most resources of an import are new, and this takes one statement less than looking first.
+   * Most resources of an import are new, and this takes one statement less than looking first.
    *
    * @returns undefined if the id has a row already
    */

@@ -19,7 +19,7 @@ export function withOwnScan(condition: Condition, scope: RowScope): Condition {
   return scan === undefined ? condition : new ScannedCondition(condition, criteria, { scan, direct: true });
 }
 
-/** Whether criteria only test values of the resource. PERF: the scans of other conditions are planned on demand. */
+/** Whether criteria only test values of the resource. The scans of other conditions are planned on demand. */
 function isOfOwnValues(criteria: Criteria): boolean {
   if (criteria.kind === 'or') return criteria.of.every(({ kind }) => kind === 'match');
   return criteria.kind === 'match' || criteria.kind === 'last-updated';

@@ -214,7 +214,7 @@ export class IndexStatus {
     this.#newest = this.#statements.read(READ_NEWEST).get() as VersionMark | undefined;
   }
 
-  /** PERF: looking up the epochs takes 10 µs, the number of commits 3 µs. Without commits, the epochs are unchanged. */
+  /** PERF (scale): looking up the epochs takes 10 µs, the number of commits 3 µs. Without commits, the epochs are unchanged. */
   #look(): SeenEpoch {
     const [others] = this.#statements.read(COUNT_COMMITS_OF_OTHERS).get() as [number];
     const [own] = this.#statements.read(COUNT_OWN_CHANGES).get() as [number];

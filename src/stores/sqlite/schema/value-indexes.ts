@@ -23,7 +23,7 @@ export class ValueIndexes {
     this.#mayBeDropped = mayBeDropped;
   }
 
-  /** True if the file has the indexes for good. PERF: from the first search on, this does not read the file. */
+  /** True if the file has the indexes for good. From the first search on, this does not read the file. */
   get areKnown(): boolean {
     return this.#areKnown;
   }

@@ -11,7 +11,7 @@ import type { Statements } from '../database/statements.js';
 /**
  * The query without its base, if none of the references that it reads is absolute and below that base.
  *
- * PERF: each request over HTTP has a base, and few projects have such references. With a base, a test of a reference
+ * PERF (scale): each request over HTTP has a base, and few projects have such references. With a base, a test of a reference
  * reads two tables, and no order by a reference comes from an index. Checking the index of URLs takes 2 µs for each
  * reference parameter.
  *

@@ -16,7 +16,7 @@ export class Reads {
   readonly #statements: Statements;
   readonly #dictionaries: Dictionaries;
   readonly #contents: Contents;
-  /** PERF: kept, so that reads of one resource do not look up their statements. */
+  /** Kept, so that reads of one resource do not look up their statements. */
   #oneState: SqliteStatement | undefined;
   #oneText: SqliteStatement | undefined;
 
@@ -121,7 +121,7 @@ export class Reads {
   }
 
   /**
-   * PERF: the usual read of one current resource is one statement. With a cache, the statement omits the text, which
+   * PERF (scale): the usual read of one current resource is one statement. With a cache, the statement omits the text, which
    * takes four times as long to read as all the rest, and a second one reads a text that is not cached.
    */
   #readOne(key: ResourceKey): ReadResult {
@@ -161,7 +161,7 @@ export class Reads {
     });
   }
 
-  /** PERF: one statement for all keys takes a third of the time of one statement per key. */
+  /** PERF (scale): one statement for all keys takes a third of the time of one statement per key. */
   #currentStates(
     keys: readonly ResourceKey[],
     collections: readonly (number | undefined)[],
@@ -231,7 +231,7 @@ const VERSION_STATE = `SELECT v.version, v.updated, CASE WHEN v.text IS NULL THE
 /**
  * Reads columns of the states of many keys, each with its position.
  *
- * PERF: ids of one collection, the usual case, take half the time of pairs.
+ * PERF (scale): ids of one collection, the usual case, take half the time of pairs.
  */
 function ofKeys(
   { columns, texts }: typeof STATES,
@@ -266,7 +266,7 @@ function foundResult(stored: StoredResource, { type, id }: ResourceKey, version:
   return new FoundResult('found', versionId, lastUpdated, resource);
 }
 
-/** PERF: an instance of a class, as `LoadedResource` is. */
+/** An instance of a class, as `LoadedResource` is. */
 class FoundResult implements StoredResource {
   constructor(
     readonly status: 'found',

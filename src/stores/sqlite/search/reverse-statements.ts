@@ -41,7 +41,7 @@ export class ReverseStatements {
    * The page of one target with its texts: per match its text (null if it is long), the columns around the text, and its key. It has no rows if so
    * many resources refer to the target that its page should be a search of its own.
    *
-   * PERF: 50 matches take 83 µs; a list of keys and a second statement take 109 µs.
+   * PERF (scale): 50 matches take 83 µs; a list of keys and a second statement take 109 µs.
    */
   oneReference(query: SearchQuery, parameter: string, targetKey: number): Sql | undefined {
     const scope = this.#scope(query);

@@ -111,7 +111,7 @@ export class Searches {
     return new PreparedSearch(query, this.#scope(query), this.#statements);
   }
 
-  /** The number of all matches. PERF: the length of an uncut page is the total. */
+  /** The number of all matches. PERF (scale): the length of an uncut page is the total. */
   #total(search: PreparedSearch, keys: readonly number[]): number {
     const { offset, limit, edge } = search.page;
     const isWhole = limit !== 0 && (limit === undefined || keys.length < limit) && (offset === 0 || keys.length > 0);

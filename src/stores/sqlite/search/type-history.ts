@@ -86,7 +86,7 @@ export const OF_TYPE = `SELECT key FROM (
     ORDER BY updated DESC, version DESC LIMIT ?))
   ORDER BY updated DESC, key DESC LIMIT ?`;
 
-/** PERF: a range of the table of versions that are not current. */
+/** A range of the table of versions that are not current. */
 const PAST_OF_TYPE = `SELECT version FROM past
   WHERE collection = ? AND updated >= ? AND (updated, version) < (?, ?) ORDER BY updated DESC, version DESC LIMIT ?`;
 

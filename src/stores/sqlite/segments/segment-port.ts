@@ -78,7 +78,7 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
     return this.#indexed(this.#source.statements.read(NEXT_RESOURCES).all(this.#key(type), id ?? '', limit));
   }
 
-  /** PERF: texts take as long to index as their index rows take to read, and are in fewer pages. */
+  /** Texts take as long to index as their index rows take to read, and are in fewer pages. */
   #indexed(rows: readonly unknown[]): readonly IndexedResource[] {
     return (rows as readonly ResourceRow[]).map((row) => {
       const { resource } = parseKept(row);

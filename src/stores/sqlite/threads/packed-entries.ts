@@ -4,7 +4,7 @@ import type { MarkedEntries } from '../../sql/extremes.js';
 /**
  * Index entries of several resources, packed for a thread.
  *
- * PERF: messages copy flat lists far faster than objects, and a string that many entries have is sent once.
+ * Messages copy flat lists far faster than objects, and a string that many entries have is sent once.
  */
 export interface PackedEntries {
   /**
@@ -36,7 +36,7 @@ export class EntryPacker {
   }
 
   take(): PackedEntries {
-    // PERF: `from` takes several times as long.
+    // PERF (import-rate): `from` takes several times as long.
     return { numbers: new Float64Array(this.#numbers), strings: this.#strings };
   }
 

@@ -8,7 +8,7 @@ import { Thread, threadDied, type ThreadOwner } from './thread.js';
 /** Thrown by a pool whose threads cannot start. */
 export class NoThreads extends Error {}
 
-/** Makes the data that a thread starts with. PERF: only called when a thread starts. */
+/** Makes the data that a thread starts with. Only called when a thread starts. */
 export type NewThreadData = () => Omit<ThreadData, 'calls'>;
 
 /** Threads of one kind, started when they are needed. Tasks wait in the order of their arrival. */

@@ -40,7 +40,7 @@ export interface WritePart {
   readonly entries: PackedEntries;
 }
 
-/** PERF: a list is copied faster than an object. A put has its resource as JSON text: see `PreparedPut`. */
+/** A list is copied faster than an object. A put has its resource as JSON text: see `PreparedPut`. */
 export type SentWrite = SentPut | Exclude<Write, { readonly kind: 'put' }>;
 
 export type SentPut = readonly [

@@ -38,11 +38,11 @@ export function partOf(
     assertPutMatchesKey(write, start + index);
     const { key, resource, expect, unique } = write;
     const text = jsonLines(withVersion(resource, '1', instant));
-    // PERF: a value takes two characters, so the length of most texts shows that they have few values, and counting
+    // PERF (import-rate): a value takes two characters, so the length of most texts shows that they have few values, and counting
     // values takes as long as extraction.
     if (text.length > 2 * THREAD_TUNING.largeResource && isLargeResource(resource)) packer.skip();
     else packer.add(markEntries(indexEntries(model, resource)));
-    // PERF: V8 allocates literals in its old generation, where they keep the text: see `LoadedResource`.
+    // PERF (import-rate): V8 allocates literals in its old generation, where they keep the text: see `LoadedResource`.
     return Array.of<SentPut[number]>(key.project, key.type, key.id, text, expect, unique) as unknown as SentPut;
   };
   const sent: SentWrite[] = [];
@@ -74,7 +74,7 @@ export function readPart(model: FhirModel, { now, writes, entries }: WritePart):
   });
 }
 
-/** PERF: first versions are not parsed, and an object with a getter of its own takes five times as long to make. */
+/** PERF (import-rate): first versions are not parsed, and an object with a getter of its own takes five times as long to make. */
 class ReceivedPut implements PreparedPut {
   readonly kind = 'put';
   readonly key: ResourceKey;
@@ -115,7 +115,7 @@ export function writtenRow(result: WriteResult, instant: string): WrittenRow {
 /**
  * The effects of a commit by a thread.
  *
- * PERF: the changes are made at once, because they are published in the order of commits. The results of a long commit
+ * The changes are made at once, because they are published in the order of commits. The results of a long commit
  * follow.
  */
 export function committedOf(writes: readonly SentWrite[], rows: readonly WrittenRow[], instant: string): LongCommitted {

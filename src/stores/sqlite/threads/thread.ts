@@ -30,7 +30,7 @@ interface Taken {
 /**
  * One worker thread with a connection of its own; it works on one task at a time.
  *
- * PERF: while it ends a commit, it receives the next one, so that it continues before the event loop learns of the end.
+ * While it ends a commit, it receives the next one, so that it continues before the event loop learns of the end.
  * Until it begins the next commit, that can still be cancelled, or moved to another thread: see {@link CallState}.
  */
 export class Thread {
@@ -52,7 +52,7 @@ export class Thread {
     const workerData: ThreadData = { ...data, calls: CallState.newMemory() };
     this.#owner = owner;
     this.#calls = new CallState(workerData.calls);
-    // The thread gets no loaders and no variables of the host. PERF: not imported, because that takes 1 ms, and most
+    // The thread gets no loaders and no variables of the host. PERF (import-rate): not imported, because that takes 1 ms, and most
     // processes need no thread soon after their start.
     const { Worker } = process.getBuiltinModule('node:worker_threads');
     this.#worker = new Worker(program, { eval: true, workerData, execArgv: [], env: {}, name: 'fhirgraph' });
@@ -78,7 +78,7 @@ export class Thread {
     if (this.#first === undefined) this.#first = taken;
     else this.#second = taken;
     this.#worker.ref();
-    // PERF: V8 allocates a function literal assigned to a property in old space, where it keeps its writes alive.
+    // PERF (import-rate): V8 allocates a function literal assigned to a property in old space, where it keeps its writes alive.
     const cancel = (): void => this.#cancel(taken);
     task.onCancel = cancel;
     void this.#send(taken);

@@ -134,7 +134,7 @@ const PAGES_PER_WRITE = 8;
 /** Carrying these takes some milliseconds. */
 const MANY_PAGES = 500;
 
-/** PERF: it is not loaded before the first thread starts. */
+/** It is not loaded before the first thread starts. */
 async function program(): Promise<string> {
   const { text } = await import('./thread-text.js');
   return text;
