@@ -21,7 +21,7 @@ export const LAYERS = {
   // Writes to the host's file system; only its own entry imports it.
   'audit-journal': ['audit', 'fhir', 'platform'],
   store: ['fhir', 'search', 'platform'],
-  telemetry: ['fhir', 'store'],
+  telemetry: ['fhir', 'store', 'platform'],
   audit: ['fhir', 'search', 'store', 'telemetry', 'platform'],
   stores: ['store', 'search', 'fhirpath', 'fhir', 'telemetry', 'platform'],
   access: BELOW_ACCESS,

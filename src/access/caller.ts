@@ -111,13 +111,12 @@ export function serverCaller(project?: string | { readonly reference?: string | 
 /** Creates the caller of a fully checked membership. For sign-in only. */
 export function memberCaller(facts: Omit<MemberCaller, 'kind'>, clock?: () => Date): MemberCaller {
   const caller = genuine({ kind: 'member' as const, ...facts, rules: withinContexts(facts.rules) });
-  FACTS.set(caller, facts);
-  if (clock !== undefined) CLOCKS.set(caller, clock);
+  ORIGINS.set(caller, { facts, clock });
   return caller;
 }
 
-/** The clocks of callers with emergency access, where it is not the system's. */
-const CLOCKS = new WeakMap<MemberCaller, () => Date>();
+/** What callers were created from: their rules before the contexts of Binaries were added, and a clock of the host. */
+const ORIGINS = new WeakMap<MemberCaller, { facts: Omit<MemberCaller, 'kind'>; clock: (() => Date) | undefined }>();
 
 /**
  * Ends emergency access, also in the middle of a request: narrower answers would look as if resources were missing.
@@ -126,20 +125,18 @@ const CLOCKS = new WeakMap<MemberCaller, () => Date>();
  */
 export function assertNotEnded(caller: MemberCaller): void {
   if (caller.emergency === undefined) return;
-  const now = CLOCKS.get(caller)?.().getTime() ?? Date.now();
+  const now = ORIGINS.get(caller)?.clock?.().getTime() ?? Date.now();
   if (now < Date.parse(caller.emergency.until)) return;
   throw new FhirError('forbidden', 'The emergency access has ended; sign in to continue without it');
 }
-
-/** The facts that callers were created from: their rules before the contexts of Binaries were added. */
-const FACTS = new WeakMap<MemberCaller, Omit<MemberCaller, 'kind'>>();
 
 /** A caller derived from another. @param change must not grant more */
 export function derivedCaller(
   caller: MemberCaller,
   change: (facts: Omit<MemberCaller, 'kind'>) => Omit<MemberCaller, 'kind'>,
 ): MemberCaller {
-  return memberCaller(change(FACTS.get(caller) ?? caller), CLOCKS.get(caller));
+  const origin = ORIGINS.get(caller);
+  return memberCaller(change(origin?.facts ?? caller), origin?.clock);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { secretFields } from '../fhir/resources-inside.js';
-import { getOrCreate } from '../platform/collections.js';
+import { getOrCreate, oncePer } from '../platform/collections.js';
 import { SERVER_SCOPE } from '../store/resource-key.js';
 import { assertNotEnded, type Caller, type ServerCaller, type SystemCaller } from './caller.js';
 import { isAboveProjects, isClientType, isProtected } from './fields/administrative-types.js';
@@ -22,11 +22,12 @@ export function decide(caller: Caller, type: string, interaction: Interaction): 
 
 /** A policy may have hundreds of rules, and a long transaction calls this for each of its resources. */
 function rulesWith(rules: readonly AccessRule[], interaction: Interaction): readonly AccessRule[] {
-  const known = getOrCreate(BY_INTERACTION, rules, () => new Map<Interaction, readonly AccessRule[]>());
-  return getOrCreate(known, interaction, () => rules.filter(({ interactions }) => interactions.has(interaction)));
+  return getOrCreate(byInteraction(rules), interaction, () =>
+    rules.filter(({ interactions }) => interactions.has(interaction)),
+  );
 }
 
-const BY_INTERACTION = new WeakMap<readonly AccessRule[], Map<Interaction, readonly AccessRule[]>>();
+const byInteraction = oncePer((_rules: readonly AccessRule[]) => new Map<Interaction, readonly AccessRule[]>());
 
 /** True if the rules grant everything and hide nothing, so that results need no filtering. */
 export function isUnrestricted(rules: readonly AccessRule[]): boolean {
@@ -46,13 +47,12 @@ function trustedRules(
   if (!isAboveProjects(type)) return caller.project === SERVER_SCOPE ? null : everything(type);
   if (caller.kind === 'server') return everything(type);
   // Above its project it has the rights of an administrator of the project.
-  const byType = getOrCreate(OWN_RULES, caller, () => new Map<string, readonly AccessRule[]>());
-  const own = getOrCreate(byType, type, () => administratorRulesFor(type, caller.project));
+  const own = getOrCreate(ownRules(caller), type, () => administratorRulesFor(type, caller.project));
   return own.filter(({ interactions }) => interactions.has(interaction));
 }
 
 /** By type; only types above projects are cached. */
-const OWN_RULES = new WeakMap<SystemCaller, Map<string, readonly AccessRule[]>>();
+const ownRules = oncePer((_caller: SystemCaller) => new Map<string, readonly AccessRule[]>());
 
 function everything(type: string): readonly AccessRule[] {
   const secrets = secretFields(type);

@@ -1,7 +1,7 @@
 import { FhirError } from './error.js';
 import { copyFromHost, sameJson } from './json/copy-json.js';
 import { takeElement, withDecimalTexts, withWrittenDecimals, WrittenDecimal } from './json/decimal-texts.js';
-import { sizeOf } from './json/json-values.js';
+import { boundedSize } from './json/json-values.js';
 import { hasDecimalText } from './json/stringify-json.js';
 import { quote } from './messages.js';
 import { type AnyResource, isJsonObject, type JsonObject, MAX_RESOURCE_DEPTH } from './resource.js';
@@ -70,7 +70,7 @@ export function applyJsonPatch(resource: AnyResource, operations: unknown): AnyR
 }
 
 function costOfCopy(value: unknown): number {
-  return JSON.stringify(value ?? null).length + PER_VALUE * sizeOf(value, MAX_COPIED / PER_VALUE);
+  return JSON.stringify(value ?? null).length + PER_VALUE * boundedSize(value, MAX_COPIED / PER_VALUE);
 }
 
 /** The values that an operation reads or writes, and the items that it shifts. */
@@ -80,12 +80,12 @@ function touchedBy(document: AnyResource, operation: ReadOperation): number {
   const shifted = Array.isArray(parent) && op !== 'test' ? parent.length / ITEMS_PER_VALUE : 0;
   if (op === 'remove') return 1 + shifted;
   if (!('from' in operation)) {
-    const size = sizeOf(operation.value, MAX_TOUCHED);
-    return op === 'test' ? size + sizeOf(valueAt(document, path), MAX_TOUCHED) : size + shifted;
+    const size = boundedSize(operation.value, MAX_TOUCHED);
+    return op === 'test' ? size + boundedSize(valueAt(document, path), MAX_TOUCHED) : size + shifted;
   }
   const from = parentOf(document, operation.from);
   const left = Array.isArray(from) ? from.length / ITEMS_PER_VALUE : 0;
-  return sizeOf(valueAt(document, operation.from), MAX_TOUCHED) + shifted + left;
+  return boundedSize(valueAt(document, operation.from), MAX_TOUCHED) + shifted + left;
 }
 
 type Step = Exclude<ReadOperation, { op: 'move' | 'copy' }>;

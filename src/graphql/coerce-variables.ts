@@ -1,3 +1,4 @@
+import { oncePer } from '../platform/collections.js';
 import { type FhirModel, perModel } from '../fhir/model/fhir-model.js';
 import { placeElement, setDecimalText, takeElement, textOfDecimals } from '../fhir/json/decimal-texts.js';
 import { GraphQLError, Kind, type VariableDefinitionNode } from './graphql-js.js';
@@ -28,7 +29,7 @@ export async function coerceRequestVariables(
   inputs: { readonly [name: string]: unknown },
 ): Promise<CoercedVariables> {
   if (definitions.length === 0) return { values: {} };
-  const readers = readersOf(types.model, definitions);
+  const readers = READERS(types.model)(definitions);
   const scalars = await coerceScalars(types, readers, inputs);
   if (scalars.errors !== undefined) return scalars;
   const { values } = scalars;
@@ -98,23 +99,17 @@ interface VariableReader {
   readonly plain: PlainType | undefined;
 }
 
-const READERS = perModel(() => new WeakMap<readonly VariableDefinitionNode[], readonly VariableReader[]>());
-
-function readersOf(model: FhirModel, definitions: readonly VariableDefinitionNode[]): readonly VariableReader[] {
-  const known = READERS(model);
-  let readers = known.get(definitions);
-  if (readers === undefined) {
-    readers = definitions.map((definition) => ({
+const READERS = perModel((model) =>
+  oncePer((definitions: readonly VariableDefinitionNode[]): readonly VariableReader[] =>
+    definitions.map((definition) => ({
       definition,
       name: definition.variable.name.value,
       read: readerOf(model, definition),
       // graphql-js evaluates defaults.
       plain: definition.defaultValue === undefined ? plainTypeOf(definition) : undefined,
-    }));
-    known.set(definitions, readers);
-  }
-  return readers;
-}
+    })),
+  ),
+);
 
 /** graphql-js makes numbers of decimals; how they are written gives the precision of searches. */
 function keepDecimalText(

@@ -1,3 +1,4 @@
+import { oncePer } from '../platform/collections.js';
 import type { AuditHook, AuditOptions } from '../audit/audit.js';
 import type { Caller } from '../access/caller.js';
 import type { ResourceStore } from '../store/store.js';
@@ -158,18 +159,16 @@ export interface FhirGraphqlContext extends FhirGraphqlConfig, FhirGraphqlReques
  * a handler can compare its store with the service's.
  */
 export function serviceStore(store: ResourceStore, terminology: Terminology | undefined): ResourceStore {
-  if (terminology === undefined || store.terminology === terminology) return store;
-  const views = VIEWS.get(store) ?? new WeakMap<Terminology, ResourceStore>();
-  VIEWS.set(store, views);
-  const known = views.get(terminology);
-  if (known !== undefined) return known;
-  const view = withTerminology(store, terminology);
-  observeLike(view, store);
-  views.set(terminology, view);
-  return view;
+  return terminology === undefined || store.terminology === terminology ? store : viewsOf(store)(terminology);
 }
 
-const VIEWS = new WeakMap<ResourceStore, WeakMap<Terminology, ResourceStore>>();
+const viewsOf = oncePer((store: ResourceStore) =>
+  oncePer((terminology: Terminology) => {
+    const view = withTerminology(store, terminology);
+    observeLike(view, store);
+    return view;
+  }),
+);
 
 /** A parsed document that carries the types of its result and variables, as created by code generators. */
 export type TypedDocument<Data, Variables> = DocumentNode & {

@@ -15,7 +15,7 @@ import { type ForwardedDocument, TYPE_KEY } from './forwarded-document.js';
 import { completeSchema } from './schema/complete-schema.js';
 import { MUTATION, QUERY, RESOURCE, SUBSCRIPTIONS } from './schema/fields.js';
 import { hasEnums } from './schema/host/service-model.js';
-import { getOrCreate } from '../platform/collections.js';
+import { oncePer } from '../platform/collections.js';
 
 /** Executes an operation that a GraphQL server forwards, with the context of its request. */
 type ExecuteForwarded = (
@@ -44,18 +44,14 @@ export function executableSchema(
 ): GraphQLSchema {
   // The server cannot process answers that directives reshape.
   const schema = completeSchema(model, types, 'whole', { enums: hasEnums(model) }, specifiedDirectives);
-  const answers = new WeakMap<object, Map<OperationDefinitionNode, Promise<Answer>>>();
+  const answersWith = oncePer((_variables: object) => new Map<OperationDefinitionNode, Promise<Answer>>());
   const forward = async (info: GraphQLResolveInfo, context: unknown): Promise<Answer> => {
     const { forwardedDocument } = await import('./forwarded-document.js');
     const document = forwardedDocument(schema, info.operation, info.fragments);
     return withErrors(await execute(document, variablesOf(info), context));
   };
   const resolveRoot: GraphQLFieldResolver<unknown, unknown> = async (_source, _args, context, info) => {
-    const requests = getOrCreate(
-      answers,
-      info.variableValues,
-      () => new Map<OperationDefinitionNode, Promise<Answer>>(),
-    );
+    const requests = answersWith(info.variableValues);
     let answer = requests.get(info.operation);
     if (answer === undefined) {
       answer = forward(info, context);

@@ -16,7 +16,7 @@ import {
 import { assertQueryLength, tooDeep, type Limits } from './limits.js';
 import { type PreparedDocument, DocumentErrors } from './prepared-document.js';
 import { QUERY } from './schema/fields.js';
-import { getOrCreate } from '../platform/collections.js';
+import { oncePer } from '../platform/collections.js';
 import { Pace } from '../platform/pace.js';
 import { fragmentsOf } from './plan/collect-fields.js';
 import { onFirstUse } from '../platform/shared-work.js';
@@ -34,7 +34,7 @@ const BY_TEXT = perModel(
 );
 
 /** Documents that hosts pass in repeatedly as objects, by root type. */
-const BY_DOCUMENT = perModel(() => new WeakMap<DocumentNode, Map<string, PreparedDocument>>());
+const BY_DOCUMENT = perModel(() => oncePer((_document: DocumentNode) => new Map<string, PreparedDocument>()));
 
 /**
  * Parses and validates a query, or finds it in the cache.
@@ -92,8 +92,7 @@ async function validateNew(
 }
 
 function cacheOf(model: FhirModel, document: DocumentNode): Map<string, PreparedDocument> {
-  const byDocument = BY_DOCUMENT(model);
-  return getOrCreate(byDocument, document, () => new Map<string, PreparedDocument>());
+  return BY_DOCUMENT(model)(document);
 }
 
 /** Validates a document from another parser, which may have arbitrary nodes. */

@@ -7,7 +7,7 @@ import type { AuditOptions } from '../audit/audit.js';
 import { FhirError } from '../fhir/error.js';
 import type { AnyResource } from '../fhir/resource.js';
 import type { GuardedSession } from '../interactions/interaction-session.js';
-import { getOrCreate } from '../platform/collections.js';
+import { oncePer } from '../platform/collections.js';
 import { isConflict } from '../store/with-retries.js';
 import { storeBehind } from '../store/store-view.js';
 import type { ResourceStore } from '../store/store.js';
@@ -35,7 +35,7 @@ export function openSession(context: ImportContext, trace?: AccessTrace, reader?
     assignIds: context.ids === 'assigned',
     extendedMeta: context.extendedMeta === true,
     reader,
-    guess: context.caller?.kind === 'member' ? undefined : createGuessOf(context.store),
+    guess: context.caller?.kind === 'member' ? undefined : createGuessOf(storeBehind(context.store)),
   };
 }
 
@@ -131,11 +131,7 @@ export const GUESS_TUNING = {
 };
 
 /** The guess of a store, shared by successive imports into it. */
-function createGuessOf(store: ResourceStore): CreateGuess {
-  return getOrCreate(GUESSES, storeBehind(store), () => new CreateGuess());
-}
-
-const GUESSES = new WeakMap<ResourceStore, CreateGuess>();
+const createGuessOf = oncePer((_opened: ResourceStore) => new CreateGuess());
 
 /**
  * The items of a source of the host. Ends early when the signal aborts, even while waiting for the source; the source is always

@@ -37,7 +37,7 @@ export const MAX_COUNT = 1000;
  * @throws FhirError `invalid` - no whole numbers from 0 up
  * @throws FhirError `too-costly` - longer than 1000
  */
-export function pageOf({
+export function requestedPage({
   count = DEFAULT_COUNT,
   offset = 0,
 }: { readonly [Name in keyof Page]?: number | undefined }): Page {
@@ -97,7 +97,7 @@ export function openingWindow(count: number | undefined, offset: number): PageWi
 }
 
 /** The bounds passed to the store. A position determines the page, so no offset is applied. */
-export function boundsOf({
+export function windowBounds({
   offset,
   after,
   before,
@@ -280,7 +280,7 @@ export class SearchPaging {
   constructor(search: PagedSearch, caller: Caller) {
     const { pairs = [], offset } = search;
     const cursors = pairs.filter(([name]) => name === '_cursor').map(([, value]) => value);
-    const page = pageOf(search);
+    const page = requestedPage(search);
     this.#search = search;
     this.#caller = caller;
     this.#cursor = cursors[0];
@@ -294,7 +294,7 @@ export class SearchPaging {
 
   /** The page in the store's query, with one match more, which shows whether another page follows. */
   get bounds(): Pick<SearchQuery, 'after' | 'before' | 'offset' | 'limit'> {
-    return { ...boundsOf(this.#window), limit: this.isCount ? 0 : this.#window.count + 1 };
+    return { ...windowBounds(this.#window), limit: this.isCount ? 0 : this.#window.count + 1 };
   }
 
   /** True if the page has no matches, only their number. */

@@ -60,3 +60,16 @@ export function pushTo<Key, Item>(lists: Entries<Key, Item[]>, key: Key, item: I
   if (list === undefined) lists.set(key, [item]);
   else list.push(item);
 }
+
+/**
+ * A function that computes its result once for each object, and keeps it as long as the object lives. For what derives from
+ * the object alone, which nobody changes, or for the state that belongs to it.
+ */
+export function oncePer<Key extends object, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const made = new WeakMap<Key, { readonly value: Value }>();
+  return (key) => {
+    let known = made.get(key);
+    if (known === undefined) made.set(key, (known = { value: make(key) }));
+    return known.value;
+  };
+}

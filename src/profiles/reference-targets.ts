@@ -23,17 +23,20 @@ export interface ReferenceTargets {
  *
  * @param known those of the targets found so far
  */
-export function targetsOf(container: Container, known = new Map<JsonObject, ReferenceTargets>()): ReferenceTargets {
+export function referenceTargetsOf(
+  container: Container,
+  known = new Map<JsonObject, ReferenceTargets>(),
+): ReferenceTargets {
   const targets: ReferenceTargets = {
     container: container.resource,
     place: container,
     of: (target) => known.get(target) ?? targets,
-    within: (resource) => targetsOf(container.within(resource)),
+    within: (resource) => referenceTargetsOf(container.within(resource)),
     resource({ reference }) {
       const found = typeof reference === 'string' ? container.resolve(reference) : undefined;
       if (found?.kind !== 'inside') return undefined;
       if (!known.has(found.resource)) {
-        known.set(found.resource, found.container === container ? targets : targetsOf(found.container, known));
+        known.set(found.resource, found.container === container ? targets : referenceTargetsOf(found.container, known));
       }
       return found.resource;
     },

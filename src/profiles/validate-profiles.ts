@@ -9,7 +9,7 @@ import { checkExtensions } from './check-extensions.js';
 import { compilingProfile, profileType } from './compile-profile.js';
 import type { UncheckedRule } from './element-rules.js';
 import { ProfileWalk } from './profile-walk.js';
-import { targetsOf, type ReferenceTargets } from './reference-targets.js';
+import { referenceTargetsOf, type ReferenceTargets } from './reference-targets.js';
 import { textsOf } from './value-set-codes.js';
 
 /** The findings of a validation against profiles. */
@@ -39,7 +39,7 @@ export function* validatingProfiles(
   { maxIssues, isOptional = false, readsTargets = true }: ProfileValidation,
 ): Generator<void, ProfileFindings> {
   const findings = new Findings(Math.max(1, maxIssues));
-  const targets = targetsOf(Container.of(resource as unknown as AnyResource));
+  const targets = referenceTargetsOf(Container.of(resource as unknown as AnyResource));
   const walk = new ProfileWalk(model, findings, resource, resource, readsTargets ? targets : typesOnly(targets));
   findings.enter(String(resource['resourceType']));
   yield* checkResource(resource, urls.slice(0, MAX_PROFILES), walk, { isOptional, readsTargets });

@@ -10,7 +10,7 @@ import {
   isCount,
   type Page,
   type PageLink,
-  pageOf,
+  requestedPage,
   readCursor,
 } from '../interactions/pages.js';
 import { assertReadable } from '../interactions/interaction-session.js';
@@ -243,7 +243,7 @@ export async function typeHistoryBundle(
   { store, options, baseUrl, trace }: RepositorySession,
 ): Promise<TypeHistoryBundle> {
   if (!store.model.isResourceType(type)) throw notFound({ type, id: '' });
-  const { count } = pageOf({ count: asked.count });
+  const { count } = requestedPage({ count: asked.count });
   const question = JSON.stringify([type, '_history', asked.since ?? null]);
   const since = asked.since === undefined ? undefined : readSince(asked.since);
   const after = asked.cursor === undefined ? undefined : positionOf(readCursor(asked.cursor, store.caller, question));
@@ -324,7 +324,7 @@ class HistoryPaging {
    */
   constructor({ type, id }: GuardedKey, asked: VersionsPage, caller: Caller) {
     const { cursor, offset, since, at } = asked;
-    this.page = pageOf(asked);
+    this.page = requestedPage(asked);
     this.#asked = asked;
     this.#caller = caller;
     const parameters = new URLSearchParams({

@@ -1,3 +1,4 @@
+import { oncePer } from '../platform/collections.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { DECIMALS_MARK, ELEMENT_MARK, parseJsonText } from './json-text.js';
 
@@ -151,10 +152,4 @@ const MIN_PAUSE = 15;
 const MAX_PAUSE = 480;
 
 /** The reader for a list of names, which is cached as long as the list. */
-export function elementReader(names: readonly string[]): ElementReader {
-  let reader = READERS.get(names);
-  if (reader === undefined) READERS.set(names, (reader = new ElementReader(names)));
-  return reader;
-}
-
-const READERS = new WeakMap<readonly string[], ElementReader>();
+export const elementReader = oncePer((names: readonly string[]) => new ElementReader(names));

@@ -1,3 +1,4 @@
+import { oncePer } from '../platform/collections.js';
 import { ERROR_CODES, type ErrorCode } from '../fhir/error.js';
 
 /**
@@ -79,42 +80,33 @@ interface Instruments {
 }
 
 /** The instruments of a meter; the same object for the same meter. */
-function createInstruments(meter: Meter): Instruments {
-  let instruments = KNOWN.get(meter);
-  if (instruments === undefined) {
-    instruments = {
-      interactions: meter.createCounter('fhirgraph.interactions', {
-        description: 'Interactions that ended',
-        unit: '{interaction}',
-      }),
-      duration: meter.createHistogram('fhirgraph.interaction.duration', {
-        description: 'How long interactions took',
-        unit: 's',
-        // The default buckets of collectors are for milliseconds: all of ours would fall into the first.
-        advice: { explicitBucketBoundaries: [...SECONDS] },
-      }),
-      storeCalls: meter.createCounter('fhirgraph.store.calls', {
-        description: 'Calls to the store that ended',
-        unit: '{call}',
-      }),
-      storeRows: meter.createCounter('fhirgraph.store.rows', {
-        description: 'Resources that the store answered with',
-        unit: '{resource}',
-      }),
-      lookups: meter.createCounter('fhirgraph.cache.lookups', {
-        description: 'Documents and plans looked for in the caches',
-        unit: '{lookup}',
-      }),
-    };
-    KNOWN.set(meter, instruments);
-  }
-  return instruments;
-}
+const createInstruments = oncePer((meter: Meter): Instruments => ({
+  interactions: meter.createCounter('fhirgraph.interactions', {
+    description: 'Interactions that ended',
+    unit: '{interaction}',
+  }),
+  duration: meter.createHistogram('fhirgraph.interaction.duration', {
+    description: 'How long interactions took',
+    unit: 's',
+    // The default buckets of collectors are for milliseconds: all of ours would fall into the first.
+    advice: { explicitBucketBoundaries: [...SECONDS] },
+  }),
+  storeCalls: meter.createCounter('fhirgraph.store.calls', {
+    description: 'Calls to the store that ended',
+    unit: '{call}',
+  }),
+  storeRows: meter.createCounter('fhirgraph.store.rows', {
+    description: 'Resources that the store answered with',
+    unit: '{resource}',
+  }),
+  lookups: meter.createCounter('fhirgraph.cache.lookups', {
+    description: 'Documents and plans looked for in the caches',
+    unit: '{lookup}',
+  }),
+}));
 
 /** From the read of a cached resource to a limit of time. */
 const SECONDS = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-const KNOWN = new WeakMap<Meter, Instruments>();
 
 /** A piece of work, for its span and its metrics. */
 interface Work {

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { FhirError } from '../fhir/error.js';
 import { quote } from '../fhir/messages.js';
 import { type AnyResource, elementsOf, type JsonObject } from '../fhir/resource.js';
-import { getOrCreate } from '../platform/collections.js';
+import { getOrCreate, oncePer } from '../platform/collections.js';
 import { inTurns, Pace } from '../platform/pace.js';
 import { hasUrl } from '../search/business-keys.js';
 import type { Concept } from '../search/criteria/concept-tests.js';
@@ -95,16 +95,10 @@ function conceptOf(system: string, { code, display }: CodeSystemConcept): Concep
 }
 
 /** Stores return the same object for a version that they have in memory; a masked resource is another object. */
-const INDEXED = new WeakMap<JsonObject, Promise<CodeSystemIndex>>();
-
-function indexed(resource: JsonObject): Promise<CodeSystemIndex> {
-  let index = INDEXED.get(resource);
-  if (index === undefined) {
-    // All that wait for it share it, so that no call ends it.
-    INDEXED.set(resource, (index = inTurns(CodeSystemIndex.reading(resource), new Pace())));
-  }
-  return index;
-}
+const indexed = oncePer((resource: JsonObject): Promise<CodeSystemIndex> =>
+  // All that wait for it share it, so that no call ends it.
+  inTurns(CodeSystemIndex.reading(resource), new Pace()),
+);
 
 /** Most concepts kept, of all value sets together. */
 const MAX_KEPT = 200_000;

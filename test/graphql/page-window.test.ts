@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  boundsOf,
+  windowBounds,
   type CursorPart,
   cutPage,
   type MatchOrder,
@@ -20,7 +20,7 @@ const order: MatchOrder<number> = {
 
 /** A page of the numbers from 0 to `total`, as a store returns it. */
 function pageOf(total: number, window: PageWindow, counted: boolean): WindowedPage<number> {
-  const { offset, after, before } = boundsOf(window);
+  const { offset, after, before } = windowBounds(window);
   const all = Array.from({ length: total }, (_, index) => index);
   const limit = window.count === undefined ? total : window.count + 1;
   const from = after === undefined ? all : all.filter((one) => one > Number(after.id));

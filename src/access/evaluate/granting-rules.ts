@@ -1,5 +1,5 @@
 import { referenceTo } from '../../fhir/reference.js';
-import { getOrCreate } from '../../platform/collections.js';
+import { oncePer } from '../../platform/collections.js';
 import { mapInTurns } from '../../platform/pace.js';
 import { and, or, type Criteria } from '../../search/criteria/criteria.js';
 import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
@@ -67,12 +67,7 @@ export async function grantsOf<Row extends StoredResource>(
  * Joins rules that hide the same fields: they show the same elements, and the store is queried once. Not usable
  * for older versions, since a single rule must grant both them and the newest version.
  */
-export function joinedByFields(rules: readonly AccessRule[]): readonly AccessRule[] {
-  return getOrCreate(JOINED, rules, () => joined(rules));
-}
-
-/** Joining hundreds of rules takes milliseconds, and each search needs the same result. */
-const JOINED = new WeakMap<readonly AccessRule[], readonly AccessRule[]>();
+export const joinedByFields: (rules: readonly AccessRule[]) => readonly AccessRule[] = oncePer(joined);
 
 function joined(rules: readonly AccessRule[]): readonly AccessRule[] {
   return [...Map.groupBy(rules, ({ hidden }) => hidden.join()).values()].map((alike) => {

@@ -15,7 +15,7 @@ import { coveredByWildcard } from '../fields/administrative-types.js';
 import { distinctPolicies, readMembershipPolicies, type ChosenPolicy } from '../policy/membership-policies.js';
 import type { PolicyParameters } from '../policy/policy-criteria.js';
 import type { PolicyProblem } from '../policy/policy-problem.js';
-import { membershipSizeProblem, sizeOf, type PolicySize } from '../policy/policy-shape.js';
+import { membershipSizeProblem, policySize, type PolicySize } from '../policy/policy-shape.js';
 import { constraintWarnings, ruleProblems, parametersUsed, policyProblems } from '../policy/validate-policy.js';
 import { loadForPolicies } from '../policy/write-constraint.js';
 import type { ResourceRef } from '../sign-in/find-membership.js';
@@ -159,7 +159,7 @@ class ProjectCheck {
       policy,
       problems: policyProblems(this.store.model, reference, policy, this.store.terminology !== undefined),
       used: parametersUsed(policy),
-      size: sizeOf(policy),
+      size: policySize(policy),
     };
     this.#policies.set(reference, checked);
     return checked;

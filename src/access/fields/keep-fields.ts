@@ -5,7 +5,7 @@ import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { INLINE_HEADS, inlineNames, secretFields } from '../../fhir/resources-inside.js';
-import { getOrCreate } from '../../platform/collections.js';
+import { oncePer } from '../../platform/collections.js';
 import type { AccessRules } from '../rule.js';
 import { hasField, headOf, withElementsOf } from './hidden-fields.js';
 
@@ -151,7 +151,7 @@ function refusal(resource: AnyResource, path: string): FhirError {
  * is guarded, all are.
  */
 export function guardedElements(type: string, rules: AccessRules): ReadonlySet<string> {
-  const byType = getOrCreate(GUARDED, rules, () => new Map<string, ReadonlySet<string>>());
+  const byType = guardedBy(rules);
   let guarded = byType.get(type);
   if (guarded === undefined) {
     const hidden = [...rules.rulesFor(type).flatMap((rule) => rule.hidden), ...secretFields(type)];
@@ -163,7 +163,7 @@ export function guardedElements(type: string, rules: AccessRules): ReadonlySet<s
 }
 
 /** Rules live as long as their caller. */
-const GUARDED = new WeakMap<AccessRules, Map<string, ReadonlySet<string>>>();
+const guardedBy = oncePer((_rules: AccessRules) => new Map<string, ReadonlySet<string>>());
 
 /** The element itself, or every typed form of its choice. */
 function formsOf(model: FhirModel, type: string, name: string): readonly string[] {

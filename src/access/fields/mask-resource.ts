@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { INLINE_HEADS, INLINE_INSIDE, secretFields } from '../../fhir/resources-inside.js';
-import { getOrCreate } from '../../platform/collections.js';
+import { getOrCreate, oncePer } from '../../platform/collections.js';
 import { READ_INTERACTIONS, type AccessRule, type AccessRules } from '../rule.js';
 import { covers, type HiddenInside, withoutFields } from './hidden-fields.js';
 
@@ -46,10 +46,10 @@ export function withMasked<Row extends { readonly resource: AnyResource }>(
  * Cached for each list of rules, which may be hundreds.
  */
 export function hiddenByAll(rules: readonly AccessRule[]): readonly string[] {
-  return rules.length === 1 ? rules[0]!.hidden : getOrCreate(HIDDEN, rules, () => coveredByAll(rules));
+  return rules.length === 1 ? rules[0]!.hidden : hiddenBySeveral(rules);
 }
 
-const HIDDEN = new WeakMap<readonly AccessRule[], readonly string[]>();
+const hiddenBySeveral: (rules: readonly AccessRule[]) => readonly string[] = oncePer(coveredByAll);
 
 function coveredByAll(rules: readonly AccessRule[]): readonly string[] {
   const lists = new Map(rules.map(({ hidden }) => [hidden.join(), hidden]));
@@ -89,7 +89,7 @@ function maskInline(value: JsonObject, all: AccessRules | undefined): JsonObject
 /** The fields hidden in a resource of the type inside another. */
 function hiddenOf(type: string, all: AccessRules | undefined): readonly string[] {
   const rules = all?.rulesFor(type) ?? [];
-  return rules.length === 0 ? secretFields(type) : getOrCreate(HIDDEN_INSIDE, rules, () => hiddenInside(rules));
+  return rules.length === 0 ? secretFields(type) : hiddenInsideBy(rules);
 }
 
 /**
@@ -119,7 +119,7 @@ function withoutSecretsOf(type: string, hidden: readonly string[]): readonly str
 
 const HIDDEN_IN_RESOURCES = new WeakMap<object, HiddenInside>();
 
-const HIDDEN_INSIDE = new WeakMap<readonly AccessRule[], readonly string[]>();
+const hiddenInsideBy: (rules: readonly AccessRule[]) => readonly string[] = oncePer(hiddenInside);
 
 function hiddenInside(rules: readonly AccessRule[]): readonly string[] {
   // Decided by the rules from before narrowing: a rule that no longer reads still hides, and a rule that only writes

@@ -165,7 +165,7 @@ const MAX_LARGEST_POLICIES = 2;
 
 /** What is too large in a policy to be compiled at each sign-in. */
 export function sizeProblems(policy: JsonObject): PolicyProblem[] {
-  const { rules, length } = sizeOf(policy);
+  const { rules, length } = policySize(policy);
   const problem = (path: string, message: string): PolicyProblem[] => [{ path, message, severity: 'error' }];
   if (rules > MAX_RULES) {
     return problem('resource', `at most ${MAX_RULES} rules are allowed, not ${rules}; name several policies instead`);
@@ -196,7 +196,7 @@ export interface PolicySize {
   readonly length: number;
 }
 
-export function sizeOf(policy: JsonObject): PolicySize {
+export function policySize(policy: JsonObject): PolicySize {
   const rules = policy['resource'];
   return { rules: Array.isArray(rules) ? rules.length : 0, length: JSON.stringify(policy).length };
 }

@@ -6,7 +6,7 @@ import type { ResourceStore } from '../../store/store.js';
 import type { MemberCaller } from '../caller.js';
 import type { SignInIdentity } from './find-membership.js';
 import type { Member } from './member.js';
-import { getOrCreate } from '../../platform/collections.js';
+import { oncePer } from '../../platform/collections.js';
 
 /** A sign-in as it was found: the conditions that depend on the time are checked again each time. */
 export interface KeptSignIn {
@@ -32,7 +32,7 @@ export class KeptSignIns {
   /** @returns undefined if sign-ins cannot be kept */
   static of(store: ResourceStore): KeptSignIns | undefined {
     if (store.accessEpoch === undefined || store.readsAreCurrent !== true) return undefined;
-    return getOrCreate(BY_STORE, store, () => new KeptSignIns());
+    return keptFor(store);
   }
 
   /** @param epoch of the store, read for this sign-in */
@@ -50,7 +50,7 @@ export class KeptSignIns {
 /** Entries of a store. A sign-in takes some kilobytes; a policy with many rules some more. */
 const MAX_ENTRIES = 2_000;
 
-const BY_STORE = new WeakMap<ResourceStore, KeptSignIns>();
+const keptFor = oncePer((_store: ResourceStore) => new KeptSignIns());
 
 /** An identity and its terms as a cache key; undefined for identities in an unusual form. */
 export function signInKey(identity: SignInIdentity, requirePolicy: boolean): string | undefined {

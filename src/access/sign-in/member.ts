@@ -9,7 +9,7 @@ import type { PutWrite } from '../../store/write.js';
 import { assertMembershipUnderstood, distinctPolicies, readMembershipPolicies } from '../policy/membership-policies.js';
 import type { PolicyParameters, PolicyValue } from '../policy/policy-criteria.js';
 import type { PolicyGrant } from '../policy/policy-grant.js';
-import { membershipSizeProblem, sizeOf } from '../policy/policy-shape.js';
+import { membershipSizeProblem, policySize } from '../policy/policy-shape.js';
 import { loadForPolicies } from '../policy/write-constraint.js';
 import { withPolicyExpansions } from '../terminology/policy-expansions.js';
 
@@ -243,7 +243,7 @@ async function readMemberPolicies(
     }),
   );
   await loadForPolicies(grants.map(({ policy }) => policy));
-  const problem = membershipSizeProblem(grants.map(({ policy }) => sizeOf(policy)));
+  const problem = membershipSizeProblem(grants.map(({ policy }) => policySize(policy)));
   if (problem !== undefined) assertMembershipUnderstood(membership.id!, { ...policies, problems: [problem] });
   const subject = referenceText(elementsOf(membership)['profile']);
   return Promise.all(grants.map((grant) => withPolicyExpansions(store, project, grant, subject)));

@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { getOrCreate } from '../../platform/collections.js';
+import { oncePer } from '../../platform/collections.js';
 import { createAsyncContext, MAX_DELAY_MS, nextTurn } from '../../platform/runtime.js';
 import { callAborted } from '../../store/guards.js';
 import type { ResourceStore } from '../../store/store.js';
@@ -86,11 +86,7 @@ async function inLine({ turn, leave }: Place, { signal, timeout = Infinity }: Tu
 /** The turn of the request that code runs in. */
 const current = createAsyncContext<Turn>();
 
-const TURNS = new WeakMap<ResourceStore, Turns>();
-
-function turnsOf(store: ResourceStore): Turns {
-  return getOrCreate(TURNS, store, () => new Turns());
-}
+const turnsOf = oncePer((_store: ResourceStore) => new Turns());
 
 /** The owner of a request. */
 interface Holder {

@@ -32,7 +32,7 @@ import {
   withWritten,
 } from './commit-state.js';
 import type { DecidedWrite } from './ready-write.js';
-import { stamp, uniqueKeysOf, withoutVersion } from './stamp.js';
+import { stamp, uniqueKeysOf, withoutStoredVersion } from './stamp.js';
 import { validatingWrite } from './validate-writes.js';
 
 /**
@@ -222,7 +222,7 @@ class StoredForms {
     const fixed = keepFields(state.caller.rules.model, before, asked, { kept, readonly, shown, unread });
     if (fixed instanceof FhirError) return fixed;
     // Decided in its stored form: writers cannot set author, project and time in `meta`.
-    const after = stamp(withoutVersion(fixed.after), state.caller);
+    const after = stamp(withoutStoredVersion(fixed.after), state.caller);
     return { after, kept: fixed.kept, subject: subjectIn(state, after) };
   }
 }

@@ -14,7 +14,7 @@ export function stamp(resource: AnyResource, caller: Caller): AnyResource {
 }
 
 /** Removes the version and time of another version; the store sets its own. */
-export function withoutVersion(resource: AnyResource): AnyResource {
+export function withoutStoredVersion(resource: AnyResource): AnyResource {
   if (!isJsonObject(resource.meta)) return resource;
   const { versionId: _v, lastUpdated: _l, ...meta } = resource.meta;
   return { ...resource, meta };

@@ -5,7 +5,7 @@ import { andMore } from '../../fhir/messages.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf, type JsonObject } from '../../fhir/resource.js';
 import { loadFhirPath } from '../../fhirpath/library.js';
-import { getOrCreate } from '../../platform/collections.js';
+import { oncePer } from '../../platform/collections.js';
 import { warn } from '../../platform/runtime.js';
 import {
   type ProfileChoice,
@@ -187,7 +187,7 @@ async function readProjectSettings(
   const opened = storeBehind(store);
   if (store.accessEpoch === undefined || opened.readsAreCurrent !== true) return read(store, project, options);
   const epoch = await store.accessEpoch(options);
-  const kept = getOrCreate(BY_STORE, opened, () => new LRUCache({ max: MAX_ENTRIES }));
+  const kept = projectsOf(opened).settings;
   const entry = kept.get(project);
   if (entry?.epoch === epoch) return entry.settings;
   const settings = await read(store, project, options);
@@ -207,11 +207,8 @@ const MISSING: JsonObject = Object.freeze({});
 
 /** Notes that there are Projects in the store. */
 function noteProjects(store: ResourceStore): void {
-  WITH_PROJECTS.add(storeBehind(store));
+  projectsOf(storeBehind(store)).areUsed = true;
 }
-
-/** The stores in which this process has read or written a Project. */
-const WITH_PROJECTS = new WeakSet<ResourceStore>();
 
 /**
  * Warns the host once that trusted code writes into a project that does not exist, where nobody can sign in: the id is
@@ -223,18 +220,20 @@ const WITH_PROJECTS = new WeakSet<ResourceStore>();
  * @param settings of the project, from {@link readProjectSettings}
  */
 function warnIfMissing(store: ResourceStore, project: string, settings: JsonObject): void {
-  const opened = storeBehind(store);
-  if (settings !== MISSING || !WITH_PROJECTS.has(opened)) return;
-  const warned = getOrCreate(WARNED, opened, () => new LRUCache<string, true>({ max: MAX_ENTRIES }));
-  if (warned.has(project)) return;
+  const { areUsed, warned } = projectsOf(storeBehind(store));
+  if (settings !== MISSING || !areUsed || warned.has(project)) return;
   warned.set(project, true);
   warn(`systemCaller("${project}") writes into a project that does not exist`, 'FHIRGRAPH_PROJECT');
 }
 
-/** The missing projects of a store that the host was warned of. */
-const WARNED = new WeakMap<ResourceStore, LRUCache<string, true>>();
+/** What this process knows of the Projects of a store. */
+const projectsOf = oncePer((_opened: ResourceStore) => ({
+  /** Whether it has read or written one. */
+  areUsed: false,
+  /** The missing ones that the host was warned of. */
+  warned: new LRUCache<string, true>({ max: MAX_ENTRIES }),
+  settings: new LRUCache<string, Entry>({ max: MAX_ENTRIES }),
+}));
 
 /** Projects of a store. */
 const MAX_ENTRIES = 500;
-
-const BY_STORE = new WeakMap<ResourceStore, LRUCache<string, Entry>>();

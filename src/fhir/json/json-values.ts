@@ -22,7 +22,7 @@ function isBase64(text: string): boolean {
 const NO_BASE64 = /[^A-Za-z0-9+/=]/;
 
 /** Counts the values in a value, up to a bound. Texts count by their length, base64 too. */
-export function sizeOf(value: unknown, bound: number): number {
+export function boundedSize(value: unknown, bound: number): number {
   const open: unknown[] = [value];
   let size = 0;
   while (open.length > 0 && size < bound) {

@@ -1,7 +1,7 @@
 import { inTurns, Pace } from '../../platform/pace.js';
 import type { JsonObject } from '../resource.js';
 import { decimalText, decimalTextsOf } from './decimal-texts.js';
-import { sizeOf } from './json-values.js';
+import { boundedSize } from './json-values.js';
 
 /**
  * `JSON.stringify` that writes decimals with the digits that `parseJson` read (`1.00`), in resources, Bundles and
@@ -191,11 +191,11 @@ export const PARTS = {
 };
 
 function isLong(value: unknown): boolean {
-  return sizeOf(value, PARTS.long) >= PARTS.long;
+  return boundedSize(value, PARTS.long) >= PARTS.long;
 }
 
 function isPart(value: unknown): boolean {
-  return typeof value === 'string' || sizeOf(value, PARTS.size) < PARTS.size;
+  return typeof value === 'string' || boundedSize(value, PARTS.size) < PARTS.size;
 }
 
 function partWriter(space: number): PartWriter {
@@ -253,7 +253,7 @@ class PartWriter {
       // Short items are written together.
       let end = start;
       for (let size = 0; end < items.length && size < partSize; end += 1) {
-        const own = sizeOf(items[end], partSize);
+        const own = boundedSize(items[end], partSize);
         if (own >= partSize && end > start) break;
         size += own;
       }

@@ -1,3 +1,4 @@
+import { oncePer } from '../../platform/collections.js';
 import { sha256Of } from '../../platform/crypto.js';
 import { OWN_EXTENSIONS } from '../own-extensions.js';
 import type { AnyResource } from '../resource.js';
@@ -358,10 +359,5 @@ const OWN_PARAMETERS: { readonly [resourceType: string]: readonly SearchParamete
  * PLANS(model).get('Patient')
  */
 export function perModel<Value>(build: (model: FhirModel) => Value): (model: FhirModel) => Value {
-  const values = new WeakMap<FhirModel, { readonly value: Value }>();
-  return (model) => {
-    let known = values.get(model);
-    if (known === undefined) values.set(model, (known = { value: build(model) }));
-    return known.value;
-  };
+  return oncePer(build);
 }

@@ -1,3 +1,4 @@
+import { oncePer } from '../../platform/collections.js';
 import type { ElementDefinition } from '../model/definition-types.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
 import type { PrimitiveProblem } from './findings.js';
@@ -153,16 +154,12 @@ function isWhiteSpace(unit: number): boolean {
   return unit === 32 || unit === 9 || unit === 10 || unit === 13;
 }
 
-/** Keyed by the array of codes, which belongs to one model. */
-const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
-
 /** The codes of a required binding, if they can be enumerated. */
-export function codesOf({ codes }: ElementDefinition): ReadonlySet<string> | undefined {
-  if (codes === undefined) return undefined;
-  let set = sets.get(codes);
-  if (set === undefined) sets.set(codes, (set = new Set(codes)));
-  return set;
+export function bindingCodes({ codes }: ElementDefinition): ReadonlySet<string> | undefined {
+  return codes && codeSet(codes);
 }
+
+const codeSet = oncePer((codes: readonly string[]): ReadonlySet<string> => new Set(codes));
 
 /** Describes the codes of a binding for a message; lists them if there are few. */
 export function expectedCodes(codes: ReadonlySet<string>): string {
@@ -176,7 +173,7 @@ export function expectedCodes(codes: ReadonlySet<string>): string {
  * See https://hl7.org/fhir/R4/terminologies.html#required.
  */
 export function bindingRule(element: ElementDefinition): ObjectRule | undefined {
-  const codes = codesOf(element);
+  const codes = bindingCodes(element);
   if (codes === undefined) return undefined;
   const { codeSystem: system } = element;
   const isMember = (coding: JsonObject): boolean =>

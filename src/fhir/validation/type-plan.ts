@@ -2,7 +2,7 @@ import { compareDates } from '../date.js';
 import type { ElementDefinition, TypeDefinition } from '../model/definition-types.js';
 import { type FhirModel, perModel } from '../model/fhir-model.js';
 import { isJsonObject, type JsonObject } from '../resource.js';
-import { bindingRule, codesOf, type PrimitiveCheck, primitiveCheck } from './primitives.js';
+import { bindingRule, bindingCodes, type PrimitiveCheck, primitiveCheck } from './primitives.js';
 import { canonicalRule, referenceRule } from './references.js';
 import type { ElementRule, ObjectRule } from './walk.js';
 
@@ -106,7 +106,7 @@ function compileElement(model: FhirModel, element: ElementDefinition, bit = 0): 
     array,
     bit,
     check: isPrimitive ? primitiveCheck(type) : undefined,
-    codes: isPrimitive ? codesOf(element) : undefined,
+    codes: isPrimitive ? bindingCodes(element) : undefined,
     rule: ruleOf(element),
   };
 }

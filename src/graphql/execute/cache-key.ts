@@ -1,3 +1,4 @@
+import { oncePer } from '../../platform/collections.js';
 import type { Container } from '../../fhir/container.js';
 import { elementsOf, isJsonObject, isResourceId, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import type { Run } from './run.js';
@@ -56,13 +57,7 @@ function containedIn(container: AnyResource, id: string): JsonObject | undefined
 }
 
 /** The paths of resources inside a resource, which execution never changes. */
-function pathsIn(container: AnyResource): ReadonlyMap<object, string> {
-  let paths = PATHS.get(container);
-  if (paths === undefined) PATHS.set(container, (paths = findResources(container)));
-  return paths;
-}
-
-const PATHS = new WeakMap<AnyResource, ReadonlyMap<object, string>>();
+const pathsIn: (container: AnyResource) => ReadonlyMap<object, string> = oncePer(findResources);
 
 function findResources(container: AnyResource): ReadonlyMap<object, string> {
   const paths = new Map<object, string>();

@@ -1,3 +1,4 @@
+import { oncePer } from '../../platform/collections.js';
 import { Container } from '../../fhir/container.js';
 import { FhirError } from '../../fhir/error.js';
 import { addDecimalText, decimalTextsOf, hideDecimalTexts, placeElement } from '../../fhir/json/decimal-texts.js';
@@ -34,15 +35,8 @@ import type { Output, Run } from './run.js';
  */
 type Projector = (source: JsonObject, container: Container, run: Run) => Output;
 
-/** @returns the selection compiled to functions, cached */
-function projectorOf(selection: Selection): Projector {
-  let projector = PROJECTORS.get(selection);
-  if (projector === undefined) PROJECTORS.set(selection, (projector = compileSelection(selection)));
-  return projector;
-}
-
-/** Cached as long as the plan that has the selection. */
-const PROJECTORS = new WeakMap<Selection, Projector>();
+/** The selection compiled to functions. */
+const projectorOf: (selection: Selection) => Projector = oncePer(compileSelection);
 
 /** Projects a stored resource, which is its own container. */
 export function projectResource(selection: Selection, resource: AnyResource, run: Run): Output {

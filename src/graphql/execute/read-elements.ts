@@ -1,3 +1,4 @@
+import { oncePer } from '../../platform/collections.js';
 import type { PlannedField, ReferenceEdge, SearchEdge, Selection } from '../plan/plan.js';
 import type { Run } from './run.js';
 
@@ -7,13 +8,7 @@ import type { Run } from './run.js';
  *
  * @returns the same list for each call with a selection
  */
-function elementsRead(selection: Selection): readonly string[] | undefined {
-  let read = READ.get(selection);
-  if (read === undefined) READ.set(selection, (read = { elements: findElements([selection]) }));
-  return read.elements;
-}
-
-const READ = new WeakMap<Selection, { readonly elements: readonly string[] | undefined }>();
+const elementsRead = oncePer((selection: Selection) => findElements([selection]));
 
 /** {@link elementsRead} for several selections of the same resources. */
 export function elementsReadTogether(selections: readonly Selection[]): readonly string[] | undefined {

@@ -16,7 +16,7 @@ import type { ReferenceTarget } from '../../store/resource-key.js';
 import { LimitError, type Limits } from '../limits.js';
 import type { SearchEdge } from '../plan/plan.js';
 import {
-  boundsOf,
+  windowBounds,
   cursorText,
   damagedCursor,
   isCount,
@@ -90,7 +90,7 @@ export function searchRequest(
       type: edge.type,
       criteria: criteriaOf(edge.type, search, options),
       sort: sort === undefined ? undefined : parseSort(options.store.model, edge.type, sort),
-      ...boundsOf(window),
+      ...windowBounds(window),
       limit: limitOf(edge.shape, count, options),
       total: edge.shape.kind === 'connection' && edge.shape.total,
     },

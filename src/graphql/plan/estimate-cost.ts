@@ -9,7 +9,7 @@ import type {
   Selection,
   WriteField,
 } from './plan.js';
-import { getOrCreate } from '../../platform/collections.js';
+import { oncePer } from '../../platform/collections.js';
 
 /** The cost of a store call, in resources. */
 export const CALL_COST = 2;
@@ -68,11 +68,7 @@ export function leastCost({ root }: OperationPlan, isInstance: boolean): number 
 }
 
 /** The cost of one resource of an edge, growing with the number of selected fields. Computed once per selection. */
-export function weightOf(selection: Selection): number {
-  return getOrCreate(WEIGHTS, selection, () => 1 + countFields(selection) / 20);
-}
-
-const WEIGHTS = new WeakMap<Selection, number>();
+export const weightOf: (selection: Selection) => number = oncePer((selection) => 1 + countFields(selection) / 20);
 
 /** The selection on the resources of an edge; for references, the selection for the type. */
 export function selectionOf(edge: ReadEdge | SearchEdge): Selection | undefined {

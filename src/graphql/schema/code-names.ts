@@ -1,4 +1,4 @@
-import { getOrCreate } from '../../platform/collections.js';
+import { oncePer } from '../../platform/collections.js';
 /** The codes of a binding as values of a GraphQL enum: names by code, codes by name. */
 export interface CodeNames {
   readonly names: { readonly [code: string]: string };
@@ -16,9 +16,7 @@ export interface CodeNames {
  *
  * No code equals the name of another code, so an input can be either.
  */
-export function codeNames(codes: readonly string[]): CodeNames {
-  return getOrCreate(NAMES, codes, () => nameCodes(codes));
-}
+export const codeNames: (codes: readonly string[]) => CodeNames = oncePer(nameCodes);
 
 /** The code that an input means, by its name or itself; undefined for any other value. */
 export function codeOf({ names, codes }: CodeNames, input: string): string | undefined {
@@ -27,8 +25,6 @@ export function codeOf({ names, codes }: CodeNames, input: string): string | und
 }
 
 /** Elements with the same binding share their list of codes. */
-const NAMES = new WeakMap<readonly string[], CodeNames>();
-
 function nameCodes(codes: readonly string[]): CodeNames {
   const byName = new Map<string, string>();
   for (const code of codes) if (isEnumValue(code)) byName.set(code, code);

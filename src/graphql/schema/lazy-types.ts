@@ -20,6 +20,8 @@ type InputFieldMap = { [name: string]: GraphQLInputField };
 
 export class LazyObjectType extends GraphQLObjectType {
   fieldMap: FieldMap = {};
+  /** Of a type called `Reference`: the resource types that it may lead to; there is one type per set. Undefined for any. */
+  targets: readonly string[] | undefined;
   override getFields(): FieldMap {
     return this.fieldMap;
   }
@@ -27,6 +29,8 @@ export class LazyObjectType extends GraphQLObjectType {
 
 export class LazyInterfaceType extends GraphQLInterfaceType {
   fieldMap: FieldMap = {};
+  /** Of the `Resource` behind a reference: see {@link LazyObjectType}. */
+  targets: readonly string[] | undefined;
   override getFields(): FieldMap {
     return this.fieldMap;
   }

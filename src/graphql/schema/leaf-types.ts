@@ -1,3 +1,4 @@
+import { oncePer } from '../../platform/collections.js';
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
 import {
@@ -103,20 +104,12 @@ function standIn(
   return scalar;
 }
 
-const ENUM_TYPES = new WeakMap<EnumDefinition, GraphQLEnumType>();
-
-function enumType(definition: EnumDefinition): GraphQLEnumType {
-  let type = ENUM_TYPES.get(definition);
-  if (type === undefined) {
-    const { name, description, values } = definition;
-    const configs = Object.entries(values.names).map(
-      ([code, value]) => [value, code === value ? {} : { description: `The code ${code}` }] as const,
-    );
-    type = new GraphQLEnumType({ name, description, values: Object.fromEntries(configs) });
-    ENUM_TYPES.set(definition, type);
-  }
-  return type;
-}
+const enumType = oncePer(({ name, description, values }: EnumDefinition): GraphQLEnumType => {
+  const configs = Object.entries(values.names).map(
+    ([code, value]) => [value, code === value ? {} : { description: `The code ${code}` }] as const,
+  );
+  return new GraphQLEnumType({ name, description, values: Object.fromEntries(configs) });
+});
 
 /**
  * An enum as the type of a variable, for validation. Its values are read by our own code; services without enums take any

@@ -51,12 +51,9 @@ import {
 import { variableLeaf } from './leaf-types.js';
 import { RESOURCE_TYPE_NAME, SEARCH_PARAMETER_NAME } from './scalars.js';
 
-/** The targets of the types called `Reference` and `Resource`; there is one type per set of targets. */
-const TARGETS = new WeakMap<GraphQLNamedType, readonly string[]>();
-
 /** The resource types that a `Reference`, or the `Resource` behind it, may be; undefined for any. */
-export function targetsOf(type: GraphQLNamedType): readonly string[] | undefined {
-  return TARGETS.get(type);
+export function referenceTargets(type: GraphQLNamedType): readonly string[] | undefined {
+  return type instanceof LazyObjectType || type instanceof LazyInterfaceType ? type.targets : undefined;
 }
 
 /**
@@ -161,7 +158,7 @@ export class FhirSchema extends GraphQLSchema {
       interfaces: () => (this.model.isResourceType(name) ? [this.getType(RESOURCE) as GraphQLInterfaceType] : []),
       fields: {},
     });
-    if (targets !== undefined) TARGETS.set(type, targets);
+    type.targets = targets;
     type.fieldMap = lazyFields(this.#fieldsOf(name), (field) => this.#createField(type, field, targets));
     return type;
   }
@@ -173,7 +170,7 @@ export class FhirSchema extends GraphQLSchema {
    */
   #createResource(targets: readonly string[] | undefined): GraphQLInterfaceType {
     const type = new LazyInterfaceType({ name: RESOURCE, description: 'Any resource', fields: {} });
-    if (targets !== undefined) TARGETS.set(type, targets);
+    type.targets = targets;
     const own = lazyFields([...fieldsOf(this.model, RESOURCE)!.values()], (field) => this.#createField(type, field));
     type.fieldMap = new Proxy(own, {
       get: (fields, name) => {

@@ -4,7 +4,7 @@ import { GraphQLError, isCompositeType, isInterfaceType, isObjectType } from '..
 import type { GraphQLCompositeType } from '../graphql-js.js';
 import type { ValidationContext, ValidationRule } from '../graphql-js-validation.js';
 import { fieldsOf, MUTATION, QUERY, RESOURCE } from '../schema/fields.js';
-import { modelOf, targetsOf } from '../schema/schema.js';
+import { modelOf, referenceTargets } from '../schema/schema.js';
 import { familiarField, familiarMutation, familiarQuery } from './familiar-names.js';
 
 /**
@@ -56,7 +56,7 @@ function behindReference(model: FhirModel, parent: GraphQLCompositeType, name: s
   if (model.isResourceType(name)) {
     return ` Did you mean "${isReference ? `resource { ... on ${name} }` : `... on ${name}`}"?`;
   }
-  const types = typesWith(model, targetsOf(parent), name);
+  const types = typesWith(model, referenceTargets(parent), name);
   if (types.length === 0) return '';
   const first = types.includes('Patient') ? 'Patient' : types[0]!;
   const choice = choiceOf(model, first, name);
@@ -97,7 +97,7 @@ function typeInLowerCase(model: FhirModel, wanted: string): string | undefined {
 /** The elements of the resources that a reference may lead to. */
 function namesBehind(model: FhirModel, parent: GraphQLCompositeType): readonly string[] {
   if (parent.name !== RESOURCE && parent.name !== 'Reference') return [];
-  const types = targetsOf(parent) ?? [];
+  const types = referenceTargets(parent) ?? [];
   const names = types.flatMap((type) => [...(model.typeDefinition(type)?.elements.keys() ?? [])]);
   return [...new Set(names)];
 }

@@ -3,7 +3,7 @@ import { withChosenMeta } from '../../fhir/own-extensions.js';
 import { referenceTo, trimBaseUrl } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { requireFound } from '../../interactions/interaction-session.js';
-import { MAX_COUNT, pageOf } from '../../interactions/pages.js';
+import { MAX_COUNT, requestedPage } from '../../interactions/pages.js';
 import { parseSearch, withoutEmpty } from '../../search/parse/parse-search.js';
 import { searchPairs } from '../../search/parse/search-pairs.js';
 import type { ImportSession } from '../session.js';
@@ -52,7 +52,7 @@ async function search(type: string, query: string, session: ImportSession): Prom
     new URLSearchParams(withoutEmpty(session.store.model, type, searchPairs(query)).map(([...pair]) => pair)),
     session.baseUrl === undefined ? {} : { baseUrl: session.baseUrl },
   );
-  const { count, offset } = pageOf({ count: request.count ?? MAX_COUNT, offset: request.offset });
+  const { count, offset } = requestedPage({ count: request.count ?? MAX_COUNT, offset: request.offset });
   const found = await session.store.search(
     {
       type,

@@ -1,5 +1,5 @@
 import type { GuardedWrite } from '../../access/contract.js';
-import { membershipSizeProblem, sizeOf } from '../../access/policy/policy-shape.js';
+import { membershipSizeProblem, policySize } from '../../access/policy/policy-shape.js';
 import { parametersUsed } from '../../access/policy/validate-policy.js';
 import { FhirError, type OutcomeIssue } from '../../fhir/error.js';
 import { andMore, didYouMean } from '../../fhir/messages.js';
@@ -81,7 +81,7 @@ export async function assertAccessSize(
     [...distinct.values()].map(({ policy }) => splitReference(policy.reference)),
     session.options,
   );
-  const sizes = found.flatMap((result) => (result.status === 'found' ? [sizeOf(elementsOf(result.resource))] : []));
+  const sizes = found.flatMap((result) => (result.status === 'found' ? [policySize(elementsOf(result.resource))] : []));
   const problem = membershipSizeProblem(sizes);
   if (problem === undefined) return;
   const at = join(path, problem.path);

@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { getOrCreate, pushTo } from '../../platform/collections.js';
+import { getOrCreate, oncePer, pushTo } from '../../platform/collections.js';
 import type { ChainCriteria, CompositeCriteria, Criteria, HasCriteria, MatchCriteria } from '../criteria/criteria.js';
 import type { ValueTest } from '../criteria/value-test.js';
 import type { IndexValue } from '../index/index-entry.js';
@@ -57,18 +57,18 @@ function holds(criteria: Criteria, subject: SearchSubject, world: SearchWorld, d
 
 /** A set is made of a long list once, for all resources. */
 function isAmong(ids: readonly string[], id: string): boolean {
-  return ids.length < LONG_LIST ? ids.includes(id) : getOrCreate(ID_SETS, ids, () => new Set(ids)).has(id);
+  return ids.length < LONG_LIST ? ids.includes(id) : setOf(ids).has(id);
 }
 
 function someHolds(of: readonly Criteria[], subject: SearchSubject, world: SearchWorld, depth: number): boolean {
   if (of.length < LONG_LIST) return of.some((one) => holds(one, subject, world, depth));
-  const alternatives = getOrCreate(ALTERNATIVES, of, () => new LongAlternatives(of));
+  const alternatives = alternativesOf(of);
   return alternatives.somePasses(subject) || alternatives.others.some((one) => holds(one, subject, world, depth));
 }
 
 const LONG_LIST = 32;
-const ALTERNATIVES = new WeakMap<readonly Criteria[], LongAlternatives>();
-const ID_SETS = new WeakMap<readonly string[], ReadonlySet<string>>();
+const alternativesOf = oncePer((of: readonly Criteria[]) => new LongAlternatives(of));
+const setOf = oncePer((ids: readonly string[]): ReadonlySet<string> => new Set(ids));
 
 /** All components must pass within the same group, such as one component of an Observation. */
 function holdsInOneGroup({ parameter, tests }: CompositeCriteria, { entries }: SearchSubject): boolean {

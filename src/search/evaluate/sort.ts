@@ -1,5 +1,5 @@
 import { compareTexts } from '../../platform/texts.js';
-import { getOrCreate } from '../../platform/collections.js';
+import { oncePer } from '../../platform/collections.js';
 import type { SortKey } from '../criteria/criteria.js';
 import { orderKey } from '../index/fold.js';
 import type { IndexValue } from '../index/index-entry.js';
@@ -78,8 +78,7 @@ export function compareToPosition(
  * A comparator remembers the sort values of the subjects it has seen for as long as both live.
  */
 export function compareSubjects(sort: readonly SortKey[] | undefined): (a: SearchSubject, b: SearchSubject) => number {
-  const known = new WeakMap<SearchSubject, RankedSubject>();
-  const ranked = (subject: SearchSubject): RankedSubject => getOrCreate(known, subject, () => rank(subject, sort));
+  const ranked = oncePer((subject: SearchSubject) => rank(subject, sort));
   const compare = compareRanked(sort);
   return (a, b) => compare(ranked(a), ranked(b));
 }

@@ -1,3 +1,4 @@
+import { oncePer } from '../../platform/collections.js';
 import { cutsCharacter } from '../../platform/texts.js';
 import type { StringValue } from './index-entry.js';
 
@@ -131,10 +132,7 @@ const LONG_STRING = 1_024;
  * and sorts need the key, and for 64 Ki characters it takes up to 7 ms.
  */
 export function orderKey(value: StringValue): string {
-  if (!isLongString(value.text)) return collationKey(value.text);
-  let key = KEYS.get(value);
-  if (key === undefined) KEYS.set(value, (key = collationKey(value.text)));
-  return key;
+  return isLongString(value.text) ? longKey(value) : collationKey(value.text);
 }
 
-const KEYS = new WeakMap<StringValue, string>();
+const longKey = oncePer(({ text }: StringValue) => collationKey(text));

@@ -1,6 +1,6 @@
 import { compareTexts } from '../../platform/texts.js';
 import {
-  codesOf,
+  testedCodes,
   type DateTest,
   type NumberTest,
   type QuantityTest,
@@ -200,7 +200,7 @@ const EVERY: readonly TextRange[] = [{ from: '', isPrefix: true }];
 function rangesOf({ test, base }: RunTest): readonly TextRange[] {
   switch (test.kind) {
     case 'token': {
-      const codes = codesOf(test);
+      const codes = testedCodes(test);
       if (codes === undefined || test.negated === true) return EVERY;
       const narrower = test.below === true ? narrowerTypes(test.code!) : [];
       return distinct([...codes.map(only), ...narrower.map(startingWith)]);

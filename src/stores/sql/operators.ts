@@ -7,7 +7,7 @@ import {
   type UriTest,
   type ValueTest,
   wordParts,
-  codesOf,
+  testedCodes,
 } from '../../search/criteria/value-test.js';
 import { needsTerminology } from '../../search/criteria/concept-tests.js';
 import { narrowerTypes } from '../../search/evaluate/test-value.js';
@@ -52,7 +52,7 @@ export function lookupsFor(test: IndexedTest, x: Sql, scope: SearchScope): reado
     case 'concept':
       throw needsTerminology();
     case 'token':
-      return tokenLookups(test, codesOf(test), x, scope);
+      return tokenLookups(test, testedCodes(test), x, scope);
     case 'token-set':
       return tokenLookups(test.test, test.codes, x, scope);
     case 'text':

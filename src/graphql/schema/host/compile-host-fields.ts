@@ -9,7 +9,7 @@ import { assertName, readField } from './read-field.js';
 import { invalid, readTypes, type OwnTypes } from './read-types.js';
 import { ServiceModel } from './service-model.js';
 import { isList, namedTypeOf } from './type-reference.js';
-import { getOrCreate, pushTo } from '../../../platform/collections.js';
+import { getOrCreate, oncePer, pushTo } from '../../../platform/collections.js';
 
 /** The additions of a host to the schema. */
 export interface HostAdditions {
@@ -32,14 +32,14 @@ export function modelWithHost(model: FhirModel, { fields, types, enums }: HostAd
     throw invalid('fields', 'they are an object, with the fields by type');
   }
   if (types !== undefined && typeof types !== 'string') throw invalid('types', 'they are a string in SDL');
-  const byText = getOrCreate(MODELS(model), fields ?? NO_FIELDS, () => new Map<string, FhirModel>());
+  const byText = MODELS(model)(fields ?? NO_FIELDS);
   const text = types ?? '';
   const key = enums === true ? `enums ${text}` : text;
   return getOrCreate(byText, key, () => compile(model, fields ?? {}, text, enums === true));
 }
 
 const NO_FIELDS = {};
-const MODELS = perModel(() => new WeakMap<object, Map<string, FhirModel>>());
+const MODELS = perModel(() => oncePer((_fields: object) => new Map<string, FhirModel>()));
 
 function compile(model: FhirModel, given: HostFields, text: string, enums: boolean): FhirModel {
   const own =

@@ -1,5 +1,5 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
-import { sizeOf } from '../../../fhir/json/json-values.js';
+import { boundedSize } from '../../../fhir/json/json-values.js';
 import { mapInTurns, Pace } from '../../../platform/pace.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { assertPutMatchesKey } from '../../../store/guards.js';
@@ -60,7 +60,7 @@ export function isLarge(write: Write): boolean {
 
 function isLargeResource(resource: AnyResource): boolean {
   const { largeResource } = THREAD_TUNING;
-  return sizeOf(resource, largeResource) >= largeResource;
+  return boundedSize(resource, largeResource) >= largeResource;
 }
 
 /** Reads the writes of a part, in the thread. */
