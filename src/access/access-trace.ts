@@ -38,6 +38,10 @@ export function tracedBy(
 export class AccessTrace {
   /** The stored resource of each masked one. */
   readonly origins = new WeakMap<AnyResource, AnyResource>();
+  /** The calls of the guarded store. */
+  calls = 0;
+  /** The resource types that they asked for. */
+  readonly types = new Set<string>();
   readonly #shown = new Set<AnyResource>();
   readonly #patients = new Set<string>();
   readonly #counts = new Map<string, number>();
@@ -47,6 +51,12 @@ export class AccessTrace {
     private readonly model: FhirModel,
     private readonly baseUrl: string | undefined,
   ) {}
+
+  /** The guarded store is called for resources of these types. */
+  called(types: readonly string[]): void {
+    this.calls += 1;
+    for (const type of types) this.types.add(type);
+  }
 
   /** The answer shows this version. */
   show(resource: AnyResource): void {

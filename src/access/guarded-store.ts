@@ -54,17 +54,33 @@ export function guardStore(
   return {
     caller,
     model: store.model,
-    read: (keys, options) => inSession(options, () => guard.read(keys, options)),
-    search: (query, options) => inSession(options, () => guard.search(query, options)),
-    searchByReference: (query, parameter, targets, options) =>
-      inSession(options, () => guard.searchByReference(query, parameter, targets, options)),
-    commit: (writes, options) =>
-      inSession(options, async () => {
+    read(keys, options) {
+      trace?.called(keys.map(({ type }) => type));
+      return inSession(options, () => guard.read(keys, options));
+    },
+    search(query, options) {
+      trace?.called([query.type]);
+      return inSession(options, () => guard.search(query, options));
+    },
+    searchByReference(query, parameter, targets, options) {
+      trace?.called([query.type]);
+      return inSession(options, () => guard.searchByReference(query, parameter, targets, options));
+    },
+    commit(writes, options) {
+      trace?.called(writes.map((write) => (write.kind === 'assert-no-match' ? write.query.type : write.key.type)));
+      return inSession(options, async () => {
         const { commitGuarded } = await loadWriting();
         return commitGuarded(store, caller, await guard.withConcepts(writes, options), options, trace, profiles);
-      }),
-    history: (key, page, options) => inSession(options, () => guard.history(key, page, options)),
-    typeHistory: (query, options) => inSession(options, () => guard.typeHistory(query, options)),
+      });
+    },
+    history(key, page, options) {
+      trace?.called([key.type]);
+      return inSession(options, () => guard.history(key, page, options));
+    },
+    typeHistory(query, options) {
+      trace?.called([query.type]);
+      return inSession(options, () => guard.typeHistory(query, options));
+    },
   };
 }
 

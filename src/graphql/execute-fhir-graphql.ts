@@ -4,9 +4,7 @@ import { tracedBy } from '../access/access-trace.js';
 import { audited } from '../access/operation.js';
 import { timeBefore } from '../access/limits/call-limits.js';
 import { inTurn } from '../access/turns/in-turn.js';
-import type { GuardedStore } from '../access/contract.js';
 import { guardStore } from '../access/guarded-store.js';
-import { talliedStore, type Tally } from '../access/tallied-store.js';
 import { maskError, type OperationOutcome, reportError } from '../fhir/error.js';
 import { writeWarningOutcome } from '../fhir/write-warning.js';
 import { nextTurn } from '../platform/runtime.js';
@@ -80,7 +78,7 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
   assertStore(context, 'executeFhirGraphql');
   const work = async (record: AuditFacts): Promise<FhirGraphqlResult> => {
     const trace = tracedBy(context, record, context.baseUrl);
-    const facts: RequestFacts = { tally: { calls: 0, types: new Set() }, written: [], trace };
+    const facts: RequestFacts = { written: [], trace };
     return noted(await answerOrErrors(query, context, facts), query, facts, record);
   };
   try {
@@ -94,14 +92,14 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
 function noted(
   result: FhirGraphqlResult,
   query: RequestedDocument,
-  { tally, written, trace, document, attributes }: RequestFacts,
+  { written, trace, document, attributes }: RequestFacts,
   record: AuditFacts,
 ): FhirGraphqlResult {
   if (result.data === undefined || result.data === null) trace?.withhold();
   if (trace !== undefined) record.document = document ?? hashOfRequested(query);
-  const read = [...tally.types].filter((type) => !written.some((target) => target.type === type));
+  const read = [...(trace?.types ?? [])].filter((type) => !written.some((target) => target.type === type));
   record.targets = [...written, ...read.map((type) => ({ type }))];
-  record.storeCalls = tally.calls;
+  record.storeCalls = trace?.calls ?? 0;
   record.attributes = attributes;
   const failure = result.errors?.[0]?.extensions.code;
   record.failure = failure === undefined ? undefined : errorCodeOf(failure);
@@ -119,7 +117,6 @@ function withheld(error: unknown, { onError }: FhirGraphqlContext): FhirGraphqlR
 
 /** Facts about a request for audit and telemetry, available even if it fails. */
 interface RequestFacts extends ExecutedFacts {
-  readonly tally: Tally;
   document?: string;
   attributes?: Attributes;
 }
@@ -161,7 +158,8 @@ async function answer(
     if (plan.size >= LONG_PLAN) await nextTurn();
     const asked = plan.root.fields.filter((field) => field.kind === 'introspection');
     const introspected = asked.length === 0 ? [] : await deadline.wait(introspections(asked, request, context));
-    const options = runOptionsOf(request, context, deadline, storeOf(context, facts), selections, facts);
+    const store = guardStore(context.store, context.caller, context.baseUrl, facts.trace, context.profiles);
+    const options = runOptionsOf(request, context, deadline, store, selections, facts);
     const outcome = await executePlan(plan, request.focus, options);
     const cost = context.reportCost === true ? requestCost(foreseenCost(plan, request), outcome) : undefined;
     return responseTo(outcome, introspected, cost, context, facts);
@@ -188,12 +186,6 @@ function planRequest(request: PreparedRequest, context: FhirGraphqlContext, fact
 function foreseenCost(plan: OperationPlan, { focus, variables }: PreparedRequest): ForeseenCost {
   const isInstance = focus !== undefined;
   return { least: leastCost(plan, isInstance), estimated: estimateCost(plan, variables, isInstance) };
-}
-
-/** The store as the caller sees it; an audited request counts its calls. */
-function storeOf(context: FhirGraphqlContext, { trace, tally }: RequestFacts): GuardedStore {
-  const store = guardStore(context.store, context.caller, context.baseUrl, trace, context.profiles);
-  return context.audit === undefined ? store : talliedStore(store, tally);
 }
 
 function responseTo(

@@ -3,7 +3,8 @@ import { type AccessTrace, tracedBy } from '../access/access-trace.js';
 import { guardStore } from '../access/guarded-store.js';
 import { audited } from '../access/operation.js';
 import { versionView } from '../access/read/version-view.js';
-import { talliedStore, type Tally } from '../access/tallied-store.js';
+import { talliedStore } from '../access/tallied-store.js';
+import type { Tally } from '../../test/support/long-report.js';
 import { inTurn } from '../access/turns/in-turn.js';
 import type { AuditFacts } from '../audit/audit.js';
 import { FhirError, maskError, reportError } from '../fhir/error.js';
@@ -14,7 +15,14 @@ import { type LiveEvent, withoutVersion } from '../live/live-event.js';
 import { type LiveBatch, LiveFeed } from '../live/live-feed.js';
 import { liveItems, positionsOf } from '../live/live-items.js';
 import { LiveStream } from '../live/live-stream.js';
-import { assertStore, type FhirGraphqlContext, type QueryDocument, resolveContext, type TypedContext, type TypedServiceRequest } from './context.js';
+import {
+  assertStore,
+  type FhirGraphqlContext,
+  type QueryDocument,
+  resolveContext,
+  type TypedContext,
+  type TypedServiceRequest,
+} from './context.js';
 import { hashOfPrepared, type RequestedDocument } from './documents/documents.js';
 import type { FhirGraphqlResult } from './execute-fhir-graphql.js';
 import { executeChange } from './execute/execute-plan.js';
