@@ -269,7 +269,7 @@ export type { SearchInput } from './search/parse/parse-search.js';
 export type { ResourceStore } from './store/store.js';
 export type { StoreContext } from './store/store.js';
 export type { CallLimits, LimitedStoreContext } from './access/limits/call-limits.js';
-export type { Concurrency, ConcurrencyOptions } from './access/limits/concurrency.js';
+export type { Concurrency, ConcurrencyOptions } from './access/limits/call-limits.js';
 export type { StreamLimits, StreamLimitOptions } from './access/limits/stream-limits.js';
 export type { MemoryStoreOptions } from './stores/memory/config.js';
 export { MemoryStore } from './stores/memory/store.js';

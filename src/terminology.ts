@@ -1,6 +1,6 @@
 // Value sets and hierarchies of codes in searches and access policies.
 
-export type { Concept } from './search/criteria/concept-tests.js';
+export type { Concept } from './search/criteria/criteria.js';
 export type { ExpansionRequest } from './search/criteria/value-test.js';
 export type {
   LookupRequest,

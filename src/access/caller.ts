@@ -2,7 +2,7 @@ import type { AuditedEmergency } from '../audit/audit-record.js';
 import { FhirError } from '../fhir/error.js';
 import { idOf } from '../fhir/reference.js';
 import { and, type Criteria, NONE, or } from '../search/criteria/criteria.js';
-import { assertAffordable, MAX_RESTRICTED_COST } from '../search/parse/criteria-cost.js';
+import { assertAffordable, MAX_RESTRICTED_COST } from '../search/parse/parse-context.js';
 import { SERVER_SCOPE } from '../store/resource-key.js';
 import { isAboveProjects, isProtected } from './fields/administrative-types.js';
 import type { Narrowing } from './narrowing.js';

@@ -10,8 +10,7 @@ import type { ResourceStore } from '../store/store.js';
 import { withCallOptions } from '../store/store-view.js';
 import { observed } from '../telemetry/with-telemetry.js';
 import { isCaller } from './caller.js';
-import { assertTimeout, type CallLimits, textBudget, timeBefore } from './limits/call-limits.js';
-import { parseConcurrency } from './limits/concurrency.js';
+import { assertTimeout, type CallLimits, parseConcurrency, textBudget, timeBefore } from './limits/call-limits.js';
 import { inTurn } from './turns/in-turn.js';
 
 /** The context of work under limits. */

@@ -4,7 +4,7 @@ import { keepDecimalTexts } from '../fhir/json/decimal-texts.js';
 import { keyText, parseReference } from '../fhir/reference.js';
 import { randomId } from '../platform/crypto.js';
 import { Pace } from '../platform/pace.js';
-import { requireResourceType } from '../search/parse/require-parameter.js';
+import { requireResourceType } from '../search/parse/parse-context.js';
 import type { StoredResource } from '../store/stored-resource.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../store/with-retries.js';
 import { findMatch, parseCondition, severalMatches } from './condition.js';

@@ -4,7 +4,7 @@ import { FhirError } from '../fhir/error.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { gone, notFound } from '../fhir/reference.js';
 import { isResourceId } from '../fhir/resource.js';
-import { requireResourceType } from '../search/parse/require-parameter.js';
+import { requireResourceType } from '../search/parse/parse-context.js';
 import type { CallOptions } from '../store/call-options.js';
 import type { ReadResult } from '../store/stored-resource.js';
 

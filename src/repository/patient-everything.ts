@@ -13,7 +13,7 @@ import { indexEntries } from '../search/index/index-resource.js';
 import { walkPlaces } from '../search/index/places.js';
 import { valueTraits } from '../search/index/value-traits.js';
 import { FORMAT_PARAMETERS } from '../search/parse/parse-search.js';
-import { requireResourceType } from '../search/parse/require-parameter.js';
+import { requireResourceType } from '../search/parse/parse-context.js';
 import { ShortPage } from '../store/text-budget.js';
 import { readSince } from './history-parameters.js';
 import { type OpenRepository, readResource } from './open-repository.js';

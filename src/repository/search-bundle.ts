@@ -1,7 +1,7 @@
 import { type PageLink, SearchPaging } from '../interactions/pages.js';
 import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
-import { requireResourceType } from '../search/parse/require-parameter.js';
+import { requireResourceType } from '../search/parse/parse-context.js';
 import { ShortPage } from '../store/text-budget.js';
 import type { RepositorySession } from './repository.js';
 import { readSearch, type ReadSearch, type RepositorySearch } from './search-query.js';

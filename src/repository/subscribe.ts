@@ -8,7 +8,7 @@ import { withoutVersion } from '../live/live-event.js';
 import { liveItems, positionsOf } from '../live/live-items.js';
 import { LiveStream } from '../live/live-stream.js';
 import { eitherSignal } from '../platform/runtime.js';
-import { requireResourceType } from '../search/parse/require-parameter.js';
+import { requireResourceType } from '../search/parse/parse-context.js';
 import type { OpenRepository } from './open-repository.js';
 import type { ResourceEvent, SubscribeOptions } from './repository.js';
 import { auditedParameters, readSearch, type RepositorySearch } from './search-query.js';

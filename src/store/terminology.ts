@@ -1,6 +1,5 @@
 import type { AnyResource } from '../fhir/resource.js';
-import type { Concept } from '../search/criteria/concept-tests.js';
-import type { Criteria } from '../search/criteria/criteria.js';
+import type { Concept, Criteria } from '../search/criteria/criteria.js';
 import type { ExpansionRequest } from '../search/criteria/value-test.js';
 
 /**

@@ -2,7 +2,7 @@ import { FhirError } from '../fhir/error.js';
 import { quote } from '../fhir/messages.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { inTurns, type Pace } from '../platform/pace.js';
-import type { Concept } from '../search/criteria/concept-tests.js';
+import type { Concept } from '../search/criteria/criteria.js';
 import type { CodeSystemConcept, CodeSystemIndex } from './code-system.js';
 
 /** The sources of an expansion. */

@@ -5,8 +5,7 @@ import { type AnyResource, elementsOf, type JsonObject } from '../fhir/resource.
 import { getOrCreate, oncePer } from '../platform/collections.js';
 import { inTurns, Pace } from '../platform/pace.js';
 import { hasUrl } from '../search/business-keys.js';
-import type { Concept } from '../search/criteria/concept-tests.js';
-import { and, type Criteria } from '../search/criteria/criteria.js';
+import { and, type Concept, type Criteria } from '../search/criteria/criteria.js';
 import { foldToken } from '../search/index/index-token.js';
 import { CallPace } from '../store/guards.js';
 import type { Subsumption, Terminology, TerminologyContext } from '../store/terminology.js';

@@ -5,7 +5,7 @@ import { trimBaseUrl } from '../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { concatBytes } from '../platform/bytes.js';
 import { eitherSignal } from '../platform/runtime.js';
-import { type Concept, expansionKey } from '../search/criteria/concept-tests.js';
+import { type Concept, expansionKey } from '../search/criteria/criteria.js';
 import type { ExpansionRequest } from '../search/criteria/value-test.js';
 import type { Subsumption, Terminology } from '../store/terminology.js';
 

@@ -1,6 +1,6 @@
 import { memberCaller, type MemberCaller } from '../../src/access/caller.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
-import { STEP } from '../../src/access/evaluate/deciding.js';
+import { STEP } from '../../src/access/evaluate/evaluate-criteria.js';
 import { WrittenResources } from '../../src/access/evaluate/written-resources.js';
 import { unrestrictedRule, type AccessRule, type Interaction } from '../../src/access/rule.js';
 import type { CommitState } from '../../src/access/write/commit-state.js';

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { answeredBy } from '../../src/access/evaluate/deciding.js';
 import {
+  answeredBy,
   evaluateCriteria,
   isLocal,
-  subjectOnUse,
   NO_OVERLAY,
   overlaidWith,
   type Overlay,
+  subjectOnUse,
 } from '../../src/access/evaluate/evaluate-criteria.js';
 import { WrittenResources } from '../../src/access/evaluate/written-resources.js';
 import { R4 } from '../../src/fhir/r4.js';

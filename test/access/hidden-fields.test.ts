@@ -1,8 +1,7 @@
 import { R4 } from '../../src/fhir/r4.js';
 import type { AccessPolicy, Observation, Patient } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { fieldPaths } from '../../src/access/fields/field-paths.js';
-import { readsHidden, withoutFields } from '../../src/access/fields/hidden-fields.js';
+import { fieldPaths, readsHidden, withoutFields } from '../../src/access/fields/hidden-fields.js';
 import { restrict } from '../../src/access/read/restrict.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
 import type { AnyResource } from '../../src/fhir/resource.js';

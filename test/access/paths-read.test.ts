@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fieldPaths, hasFieldNamed } from '../../src/access/fields/field-paths.js';
+import { fieldPaths, hasFieldNamed } from '../../src/access/fields/hidden-fields.js';
 import { elementsRead, INSIDE } from '../../src/search/index/elements-read.js';
 import type { ElementRow, ParameterRow, TypeRow } from '../../src/fhir/model/definition-types.js';
 import { extendDefinitions, R4 } from '../../src/definitions.js';

@@ -1,7 +1,7 @@
 import type { AccessPolicy } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
 import { serverCaller } from '../../src/access/caller.js';
-import { fieldPaths, hasFieldNamed } from '../../src/access/fields/field-paths.js';
+import { fieldPaths, hasFieldNamed } from '../../src/access/fields/hidden-fields.js';
 import { membershipSizeProblem } from '../../src/access/policy/policy-shape.js';
 import { assertPolicyWrite } from '../../src/access/policy/validate-policy.js';
 import { signIn } from '../../src/access/sign-in/sign-in.js';

@@ -9,7 +9,7 @@ import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { createRepository } from '../../src/repository/create-repository.js';
 import { createSearch } from '../../src/repository/search-query.js';
 import { ALL, and, type Criteria, NONE, not, or } from '../../src/search/criteria/criteria.js';
-import { criteriaCost } from '../../src/search/parse/criteria-cost.js';
+import { criteriaCost } from '../../src/search/parse/parse-context.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { createRandom, oneOf, someOf } from '../../src/testing/random.js';

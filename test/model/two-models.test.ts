@@ -10,7 +10,7 @@ import {
 } from '../../src/index.js';
 import { checkPolicies } from '../../src/access/explain/check-policies.js';
 import { SqliteStore } from '../../src/sqlite.js';
-import { fieldPaths } from '../../src/access/fields/field-paths.js';
+import { fieldPaths } from '../../src/access/fields/hidden-fields.js';
 import { elementsRead } from '../../src/search/index/elements-read.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
 import type { FhirModel } from '../../src/fhir/model/fhir-model.js';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import type { DateTest, NumberTest, Prefix } from '../../src/search/criteria/value-test.js';
-import { escapeValue, splitEscaped, unescape } from '../../src/search/parse/escapes.js';
+import { escapeValue, splitEscaped, unescape } from '../../src/search/parse/string-criteria.js';
 import { numberInterval } from '../../src/search/parse/parse-value.js';
 import { parseFilter } from '../../src/search/parse/filter/parse-filter.js';
 import { parseParameter } from '../../src/search/parse/parse-parameter.js';

@@ -1,8 +1,7 @@
 import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, test } from 'vitest';
-import { and, type Criteria, not, or } from '../../src/search/criteria/criteria.js';
+import { and, type Criteria, not, or, simplifyCriteria } from '../../src/search/criteria/criteria.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
-import { simplifyCriteria } from '../../src/search/criteria/simplify-criteria.js';
 import { createRandom, oneOf } from '../../src/testing/random.js';
 import { RandomQueries } from '../../src/testing/random-queries.js';
 import { randomResources } from '../../src/testing/random-resources.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { R4 } from '../../src/fhir/r4.js';
 import { FhirError } from '../../src/fhir/error.js';
-import { escapeValue } from '../../src/search/parse/escapes.js';
+import { escapeValue } from '../../src/search/parse/string-criteria.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';

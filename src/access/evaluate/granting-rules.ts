@@ -1,8 +1,7 @@
 import { referenceTo } from '../../fhir/reference.js';
 import { oncePer } from '../../platform/collections.js';
 import { mapInTurns } from '../../platform/pace.js';
-import { and, or, type Criteria } from '../../search/criteria/criteria.js';
-import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
+import { and, type Criteria, or, simplifyCriteria } from '../../search/criteria/criteria.js';
 import { localized } from '../../search/evaluate/localized.js';
 import { matches } from '../../search/evaluate/match.js';
 import { createSubject, EMPTY_WORLD, type SearchSubject } from '../../search/evaluate/search-subject.js';

@@ -6,7 +6,7 @@ import type { GuardedQuery } from '../contract.js';
 import { decide } from '../decide.js';
 import { isLocal } from '../evaluate/evaluate-criteria.js';
 import { MEMBER_USERS } from '../policy/default-rules.js';
-import { restrictQuery } from '../read/restrict-query.js';
+import { restrictQuery } from '../read/restrict.js';
 import type { AccessRule } from '../rule.js';
 
 /** A caller's search as sent to the store, with the parts that come from the caller's rules. */

@@ -1,9 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { assertExpanded } from '../../search/criteria/concept-tests.js';
-import { ALL, and, NONE, type Criteria } from '../../search/criteria/criteria.js';
-import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
-import { assertAffordable } from '../../search/parse/criteria-cost.js';
+import { ALL, and, assertExpanded, type Criteria, NONE, simplifyCriteria } from '../../search/criteria/criteria.js';
+import { assertAffordable } from '../../search/parse/parse-context.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import { compartmentCriteria, policyCriteria } from '../policy/policy-criteria.js';
 import { ALL_INTERACTIONS, type Interaction, rulesByType, type AccessRule, type AccessRules } from '../rule.js';

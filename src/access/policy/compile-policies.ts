@@ -6,12 +6,18 @@ import { parseReference } from '../../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { secretFields } from '../../fhir/resources-inside.js';
 import { inOneGo } from '../../platform/pace.js';
-import { NO_EXPANSIONS, withExpansions } from '../../search/criteria/concept-tests.js';
-import { and, NONE, or, type Criteria } from '../../search/criteria/criteria.js';
-import { simplifyCriteria } from '../../search/criteria/simplify-criteria.js';
-import { assertAffordable } from '../../search/parse/criteria-cost.js';
+import {
+  and,
+  type Criteria,
+  NO_EXPANSIONS,
+  NONE,
+  or,
+  simplifyCriteria,
+  withExpansions,
+} from '../../search/criteria/criteria.js';
+import { assertAffordable } from '../../search/parse/parse-context.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
-import { fieldPaths, hasFieldNamed } from '../fields/field-paths.js';
+import { fieldPaths, hasFieldNamed } from '../fields/hidden-fields.js';
 import { type AccessRule, type AccessRules, type RuleCondition, rulesByType } from '../rule.js';
 import { clearanceOf } from './clearance-criteria.js';
 import {

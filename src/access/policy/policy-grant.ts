@@ -1,6 +1,6 @@
 import { extensionsOf, OWN_EXTENSIONS } from '../../fhir/own-extensions.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
-import type { Expansions } from '../../search/criteria/concept-tests.js';
+import type { Expansions } from '../../search/criteria/criteria.js';
 import { ALL_INTERACTIONS, READ_INTERACTIONS, type Interaction } from '../rule.js';
 import type { PolicyParameters } from './policy-criteria.js';
 

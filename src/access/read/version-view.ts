@@ -2,8 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { INLINE_HEADS } from '../../fhir/resources-inside.js';
-import { expansionsIn } from '../../search/criteria/concept-tests.js';
-import { NONE, type Criteria } from '../../search/criteria/criteria.js';
+import { expansionsIn, NONE, type Criteria } from '../../search/criteria/criteria.js';
 import { localized } from '../../search/evaluate/localized.js';
 import { matches } from '../../search/evaluate/match.js';
 import { EMPTY_WORLD, type SearchSubject } from '../../search/evaluate/search-subject.js';
@@ -15,7 +14,7 @@ import { mentionsMemberUsers } from '../evaluate/member-users.js';
 import { maskResource } from '../fields/mask-resource.js';
 import type { AccessRule } from '../rule.js';
 import { AUDIT_EVENT } from './audit-names.js';
-import { restrictQuery } from './restrict-query.js';
+import { restrictQuery } from './restrict.js';
 
 /** A version of a resource with its index values. */
 export interface IndexedVersion {

@@ -1,13 +1,13 @@
 import { FhirError } from '../../fhir/error.js';
 import { isJsonObject } from '../../fhir/resource.js';
 import {
+  type Concept,
+  type Criteria,
+  type Expansions,
   expansionsIn,
   needsTerminology,
   withExpansions,
-  type Concept,
-  type Expansions,
-} from '../../search/criteria/concept-tests.js';
-import type { Criteria } from '../../search/criteria/criteria.js';
+} from '../../search/criteria/criteria.js';
 import type { ExpansionRequest } from '../../search/criteria/value-test.js';
 import { Pace } from '../../platform/pace.js';
 import { tooCostly } from '../../search/parse/parse-context.js';

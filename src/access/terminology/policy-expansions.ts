@@ -1,7 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { expansionsIn } from '../../search/criteria/concept-tests.js';
-import type { Criteria } from '../../search/criteria/criteria.js';
+import { type Criteria, expansionsIn } from '../../search/criteria/criteria.js';
 import type { ResourceStore } from '../../store/store.js';
 import { criteriaConditions } from '../policy/policy-criteria.js';
 import { policyError } from '../policy/policy-problem.js';

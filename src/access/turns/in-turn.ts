@@ -4,7 +4,7 @@ import { createAsyncContext, MAX_DELAY_MS, nextTurn } from '../../platform/runti
 import { callAborted } from '../../store/guards.js';
 import type { ResourceStore } from '../../store/store.js';
 import { isCaller } from '../caller.js';
-import { type Concurrency, takesTurns } from '../limits/concurrency.js';
+import { type Concurrency, takesTurns } from '../limits/call-limits.js';
 
 /** A request that takes turns with the others over its store. */
 interface TurnRequest {

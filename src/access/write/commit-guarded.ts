@@ -16,7 +16,7 @@ import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { AccessTrace } from '../access-trace.js';
 import { homeOf, assertNotEnded, type Caller, type ServerCaller, type SystemCaller } from '../caller.js';
 import { withIndex, type CommitOptions, type GuardedResult, type GuardedWrite, failedIndex } from '../contract.js';
-import { answeredBy } from '../evaluate/deciding.js';
+import { answeredBy } from '../evaluate/evaluate-criteria.js';
 import { WrittenResources } from '../evaluate/written-resources.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import { maskResource } from '../fields/mask-resource.js';

@@ -10,7 +10,7 @@ import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { homeOf, type MemberCaller } from '../caller.js';
 import type { GuardedKey, GuardedWrite } from '../contract.js';
 import { decide, readsAll } from '../decide.js';
-import { type Deciding, STEP } from '../evaluate/deciding.js';
+import { type Deciding, STEP } from '../evaluate/evaluate-criteria.js';
 import { assertGuarded, keepFields, type KeptFields } from '../fields/keep-fields.js';
 import { maskResource, withoutSecrets } from '../fields/mask-resource.js';
 import { assertPolicyWrite } from '../policy/validate-policy.js';

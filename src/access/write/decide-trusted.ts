@@ -21,7 +21,7 @@ import type { WrittenResources } from '../evaluate/written-resources.js';
 import { isAboveProjects } from '../fields/administrative-types.js';
 import { OPERATORS_FIELDS } from '../policy/default-rules.js';
 import { assertPolicyWrite } from '../policy/validate-policy.js';
-import { restrictQuery } from '../read/restrict-query.js';
+import { restrictQuery } from '../read/restrict.js';
 import { type AccessRule, unrestrictedRule } from '../rule.js';
 import { sideWritesOfDelete, sideWritesOfPut } from './checks.js';
 import type { DecidedWrite, OwnWrite, ReadyWrite } from './ready-write.js';

@@ -1,14 +1,22 @@
 import type { Container } from '../../fhir/container.js';
 import { FhirError } from '../../fhir/error.js';
+import { elementsOf, type JsonObject } from '../../fhir/resource.js';
 import { compileFhirPath } from '../../fhirpath/compile.js';
 import { inOneGo, inTurns } from '../../platform/pace.js';
 import { evaluate } from '../plan/arguments.js';
-import type { InlineResourceField, ObjectField, PlannedField } from '../plan/plan.js';
+import type {
+  HostEdge,
+  InlineResourceField,
+  ObjectField,
+  PlannedField,
+  ReferenceEdge,
+  SearchEdge,
+} from '../plan/plan.js';
 import { RESOURCE } from '../schema/fields.js';
-import type { Writer } from './edge-writers.js';
 import { compileItemFilter } from './item-filter.js';
 import { memberOf } from './member.js';
-import type { Output, ItemFilter, Run } from './run.js';
+import { resolvableCanonical, resolvableReference } from './resolvable-reference.js';
+import type { ItemFilter, Output, Run } from './run.js';
 
 type ItemWriter = (item: unknown, index: number, out: Output, container: Container, run: Run) => Output | null;
 
@@ -194,4 +202,56 @@ function sliceSuffix(path: string, type: string, item: unknown, resource: object
 export function itemsOf(value: unknown): readonly unknown[] | null {
   if (value === undefined || value === null) return null;
   return Array.isArray(value) ? value : [value];
+}
+
+/** Writes one field of the response. */
+export type Writer = (source: JsonObject, out: Output, container: Container, run: Run) => void;
+
+/** A reference leaves a hole for its resource. */
+export function compileReference(edge: ReferenceEdge): Writer {
+  return (source, out, container, run) => {
+    const reference = edge.canonical
+      ? resolvableCanonical(source, container)
+      : resolvableReference(source, container, run.options.baseUrl, edge.targets);
+    if (reference === undefined) {
+      run.fail(out, edge, new FhirError('invalid', 'The reference is malformed; expected Type/id, #id or a URL'));
+    } else if (reference === null) {
+      out[edge.key] = null;
+    } else {
+      run.defer(edge, { out, reference });
+    }
+  };
+}
+
+/** A reverse list leaves a hole for the resources that refer to this one. */
+export function compileReverse(edge: SearchEdge): Writer {
+  return (source, out, container, run) => {
+    const { resourceType: type, id } = container.root;
+    run.defer(edge, { out, target: id !== undefined && isStored(source, container, run) ? { type, id } : undefined });
+  };
+}
+
+/**
+ * Resources inside others and external resources have no identity here: nothing can reference them, whatever their id.
+ */
+function isStored(source: JsonObject, { root }: Container, run: Run): boolean {
+  return source === elementsOf(root) && root.id !== undefined && !run.foreign.has(root);
+}
+
+/**
+ * A field of the host. Resolvers never receive contained and external resources, because they would confuse them with
+ * stored resources of the same id; the field is null.
+ */
+export function compileHostField(edge: HostEdge): Writer {
+  const { on, type } = edge.field;
+  return (source, out, container, run) => {
+    if (on !== 'resource' || isStored(source, container, run)) {
+      run.defer(edge, { out, parent: source, container });
+    } else if (type.kind === 'required') {
+      run.require(out, edge.key);
+      run.fail(out, edge, new FhirError('unprocessable', 'Contained and external resources do not have this field'));
+    } else {
+      out[edge.key] = null;
+    }
+  };
 }

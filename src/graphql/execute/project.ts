@@ -19,11 +19,18 @@ import type { CodeNames } from '../schema/code-names.js';
 import { RESOURCE } from '../schema/fields.js';
 import { scalarOf } from '../schema/scalars.js';
 import { cacheKeyOf } from './cache-key.js';
-import { compileHostField, compileReference, compileReverse, type Writer } from './edge-writers.js';
+import {
+  compileHostField,
+  compileItems,
+  compileReference,
+  compileReverse,
+  itemsOf,
+  shapedItems,
+  type Writer,
+} from './item-list.js';
 import { completeHostValue } from './host/complete-host-value.js';
 import { hostError } from './host/host-leaf.js';
 import { extensionValues } from './item-filter.js';
-import { compileItems, itemsOf, shapedItems } from './item-list.js';
 import { type CopyText, memberOf, OTHER, TEXTS } from './member.js';
 import { CANONICAL_TEXT } from './resolvable-reference.js';
 import type { Output, Run } from './run.js';

@@ -1,4 +1,4 @@
-import { parseConcurrency } from '../../access/limits/concurrency.js';
+import { parseConcurrency } from '../../access/limits/call-limits.js';
 import { assertRoomInLine } from '../../access/turns/in-turn.js';
 import { FhirError } from '../../fhir/error.js';
 import { parseReference } from '../../fhir/reference.js';

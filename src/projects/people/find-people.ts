@@ -1,7 +1,7 @@
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
 import type { GuardedQuery } from '../../access/contract.js';
 import { decide } from '../../access/decide.js';
-import { restrictQuery } from '../../access/read/restrict-query.js';
+import { restrictQuery } from '../../access/read/restrict.js';
 import { formerProfiles } from '../../access/write/membership-records.js';
 import { normalizeEmail } from '../../access/write/stamp.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';

@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { FhirError } from '../../fhir/error.js';
 import { quote } from '../../fhir/messages.js';
-import { requireParameter, requireResourceType } from '../../search/parse/require-parameter.js';
+import { requireParameter, requireResourceType } from '../../search/parse/parse-context.js';
 
 /** One `_include` or `_revinclude`. See https://hl7.org/fhir/R4/search.html#include. */
 export interface Include {

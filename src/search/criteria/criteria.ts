@@ -1,4 +1,6 @@
-import type { DateTest, ValueTest } from './value-test.js';
+import { FhirError } from '../../fhir/error.js';
+import { getOrCreate, pushTo } from '../../platform/collections.js';
+import type { DateTest, ExpansionRequest, ValueTest } from './value-test.js';
 
 /**
  * A search as a tree of plain data.
@@ -191,3 +193,207 @@ export function childrenOf(criteria: Criteria): readonly Criteria[] {
 }
 
 const NO_CRITERIA: readonly Criteria[] = [];
+
+/** Maximum nesting of criteria; parsers stay far below it. */
+const MAX_DEPTH = 1_000;
+
+/**
+ * Removes repeated conditions without changing the meaning: `gender=male` given 400 times is one index lookup. Equality
+ * ignores the order of parts. Conditions shared by several alternatives are factored out.
+ *
+ * Takes linear time in the number of nodes; shared nodes are visited once. Unchanged nodes keep their identity.
+ *
+ * @throws FhirError `too-costly` - criteria nested deeper than 1,000 levels
+ */
+export function simplifyCriteria(criteria: Criteria): Criteria {
+  return 'of' in criteria ? new Simplifier().simplify(criteria, 0).criteria : criteria;
+}
+
+/** Criteria with a number; equal criteria have equal numbers. */
+interface Simplified {
+  readonly criteria: Criteria;
+  readonly number: number;
+}
+
+class Simplifier {
+  readonly #done = new Map<Criteria, Simplified>();
+  readonly #byKey = new Map<string, Simplified>();
+
+  simplify(criteria: Criteria, depth: number): Simplified {
+    const known = this.#done.get(criteria);
+    if (known !== undefined) return known;
+    if (depth > MAX_DEPTH) throw tooDeep();
+    const simplified = this.#numbered(this.#simplified(criteria, depth), depth);
+    this.#done.set(criteria, simplified);
+    return simplified;
+  }
+
+  #simplified(criteria: Criteria, depth: number): Criteria {
+    switch (criteria.kind) {
+      case 'and':
+      case 'or': {
+        const parts = new Set(criteria.of.map((one) => this.simplify(one, depth + 1).criteria));
+        const isKept = parts.size === criteria.of.length && criteria.of.every((one) => parts.has(one));
+        const distinct = isKept
+          ? criteria
+          : this.#withoutRepeats(criteria.kind === 'and' ? and([...parts]) : or([...parts]), depth);
+        return distinct.kind === 'or' ? this.#factored(distinct, depth) : distinct;
+      }
+      case 'not': {
+        const of = this.simplify(criteria.of, depth + 1).criteria;
+        return of === criteria.of ? criteria : not(of);
+      }
+      case 'chain':
+      case 'has': {
+        const of = this.simplify(criteria.of, depth + 1).criteria;
+        return of === criteria.of ? criteria : { ...criteria, of };
+      }
+      default:
+        return criteria;
+    }
+  }
+
+  /** Flattened parts may repeat conditions of the outer list. */
+  #withoutRepeats(criteria: Criteria, depth: number): Criteria {
+    if (criteria.kind !== 'and' && criteria.kind !== 'or') return criteria;
+    const parts = [...new Set(criteria.of.map((one) => this.simplify(one, depth + 1).criteria))];
+    if (parts.length === criteria.of.length) return criteria;
+    return criteria.kind === 'and' ? and(parts) : or(parts);
+  }
+
+  /**
+   * Factors out conditions shared by all alternatives, unless a single index lookup answers the whole: `a and x or b
+   * and x` as `(a or b) and x`.
+   */
+  #factored(criteria: OrCriteria, depth: number): Criteria {
+    const holders = new Map<Criteria, AndCriteria[]>();
+    for (const part of criteria.of) {
+      for (const one of part.kind === 'and' ? part.of : []) {
+        if (!('of' in one)) continue;
+        pushTo(holders, one, part as AndCriteria);
+      }
+    }
+    let [most, shared]: [readonly AndCriteria[], Criteria | undefined] = [[], undefined];
+    for (const [one, found] of holders) if (found.length > Math.max(1, most.length)) [most, shared] = [found, one];
+    if (shared === undefined) return criteria;
+    const apart = or(most.map(({ of }) => and(of.filter((one) => one !== shared))));
+    const joined = and([shared, this.simplify(apart, depth + 1).criteria]);
+    return this.simplify(or([...criteria.of.filter((one) => !most.includes(one as AndCriteria)), joined]), depth + 1)
+      .criteria;
+  }
+
+  /** Equal criteria are represented by the first of them. */
+  #numbered(criteria: Criteria, depth: number): Simplified {
+    const known = this.#done.get(criteria);
+    if (known !== undefined) return known;
+    const key = this.#keyOf(criteria, depth);
+    return getOrCreate(this.#byKey, key, () => ({ criteria, number: this.#byKey.size }));
+  }
+
+  #keyOf(criteria: Criteria, depth: number): string {
+    const numberOf = (one: Criteria): number => this.simplify(one, depth + 1).number;
+    switch (criteria.kind) {
+      case 'and':
+      case 'or':
+        return `${criteria.kind} ${criteria.of
+          .map(numberOf)
+          .sort((a, b) => a - b)
+          .join()}`;
+      case 'not':
+        return `not ${numberOf(criteria.of)}`;
+      case 'chain':
+        return `chain ${criteria.reach ?? ''} ${criteria.type} ${criteria.parameter} ${numberOf(criteria.of)}`;
+      case 'has':
+        return `has ${criteria.type} ${criteria.parameter} ${numberOf(criteria.of)}`;
+      default:
+        return JSON.stringify(criteria);
+    }
+  }
+}
+
+function tooDeep(): FhirError {
+  return new FhirError(
+    'too-costly',
+    `Criteria may be nested ${MAX_DEPTH} levels deep, these are deeper: simplify them`,
+    { details: { max: MAX_DEPTH } },
+  );
+}
+
+/** A code of a code system. */
+export interface Concept {
+  readonly system?: string | undefined;
+  readonly code: string;
+  readonly display?: string | undefined;
+}
+
+/** Concepts by {@link expansionKey}. */
+export interface Expansions {
+  get(key: string): readonly Concept[] | undefined;
+}
+
+/** No expansions. */
+export const NO_EXPANSIONS: Expansions = new Map();
+
+/** Sample expansions, until the terminology is called: every set has one concept. */
+export const SAMPLE_EXPANSIONS: Expansions = { get: () => [{ system: 'urn:sample', code: 'sample' }] };
+
+/** The expansions that criteria need, each once, by a text that is equal for equal ones. */
+export function expansionsIn(...criteria: readonly Criteria[]): ReadonlyMap<string, ExpansionRequest> {
+  const found = new Map<string, ExpansionRequest>();
+  const pending = [...criteria];
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    if (node.kind === 'match' && node.test.kind === 'concept') {
+      found.set(expansionKey(node.test.request), node.test.request);
+    }
+    for (const child of childrenOf(node)) pending.push(child);
+  }
+  return found;
+}
+
+export function expansionKey(request: ExpansionRequest): string {
+  return JSON.stringify(request.kind === 'value-set' ? [request.url] : [request.kind, request.system, request.code]);
+}
+
+/**
+ * Replaces tests of concepts by tests of their codes. An empty expansion matches nothing.
+ *
+ * @param expansions by {@link expansionKey}
+ * @throws FhirError `unsupported` - an expansion is missing
+ */
+export function withExpansions(criteria: Criteria, expansions: Expansions): Criteria {
+  switch (criteria.kind) {
+    case 'and':
+      return and(criteria.of.map((one) => withExpansions(one, expansions)));
+    case 'or':
+      return or(criteria.of.map((one) => withExpansions(one, expansions)));
+    case 'not':
+      return not(withExpansions(criteria.of, expansions));
+    case 'chain':
+    case 'has':
+      return { ...criteria, of: withExpansions(criteria.of, expansions) };
+    case 'match': {
+      const { test, parameter } = criteria;
+      if (test.kind !== 'concept') return criteria;
+      const concepts = expansions.get(expansionKey(test.request));
+      if (concepts === undefined) throw needsTerminology();
+      return or(
+        concepts.map(({ system, code }) => ({ kind: 'match', parameter, test: { kind: 'token', system, code } })),
+      );
+    }
+    default:
+      return criteria;
+  }
+}
+
+/** @throws FhirError `unsupported` - some tests of concepts are left */
+export function assertExpanded(criteria: Criteria): void {
+  if (expansionsIn(criteria).size > 0) throw needsTerminology();
+}
+
+/** The error of a search by concepts without a terminology. */
+export function needsTerminology(): FhirError {
+  return new FhirError(
+    'unsupported',
+    'A search by value sets or hierarchies of codes (:in, :not-in, :above, :below; in, ni, ss and sb of _filter) needs a terminology, and this service has none',
+  );
+}

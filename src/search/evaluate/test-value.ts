@@ -9,7 +9,7 @@ import {
   type ValueTest,
   wordParts,
 } from '../criteria/value-test.js';
-import { needsTerminology } from '../criteria/concept-tests.js';
+import { needsTerminology } from '../criteria/criteria.js';
 import { fold } from '../index/fold.js';
 import type {
   IndexValue,

@@ -4,8 +4,14 @@ import type { SearchParameterDefinition } from '../../fhir/model/definition-type
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { or, type Criteria } from '../criteria/criteria.js';
 import { valueTraits } from '../index/value-traits.js';
-import { spend, type ParseContext, MAX_CHAIN, tooCostly } from './parse-context.js';
-import { requireParameter, requireResourceType } from './require-parameter.js';
+import {
+  MAX_CHAIN,
+  type ParseContext,
+  requireParameter,
+  requireResourceType,
+  spend,
+  tooCostly,
+} from './parse-context.js';
 
 /**
  * Follows a reference parameter forwards: the resource references one that meets the criteria of `of`.

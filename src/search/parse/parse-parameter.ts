@@ -7,20 +7,19 @@ import type { ReferenceTest, ValueTest } from '../criteria/value-test.js';
 import { foldToken } from '../index/index-token.js';
 import { type ValueTraits, valueTraits } from '../index/value-traits.js';
 import { targetTypes, walkName } from './chain.js';
-import { countEscaped, splitEscaped, unescape } from './escapes.js';
+import { countEscaped, foldSearched, splitEscaped, stringCriteria, unescape, wordCriteria } from './string-criteria.js';
 import {
   createParseContext,
   MAX_VALUE_LENGTH,
   MAX_VALUES,
   type ParseContext,
+  requireParameter,
   type SearchOptions,
   spend,
   tooCostly,
 } from './parse-context.js';
 import { hierarchyTest, parseTokenValue, parseTypedIdentifier, valueSetTest } from './parse-token-value.js';
 import { parseCompositeValue, parseReferenceValue, parseValue } from './parse-value.js';
-import { requireParameter } from './require-parameter.js';
-import { foldSearched, stringCriteria, wordCriteria } from './string-criteria.js';
 
 /**
  * Parses one search parameter with its values into criteria for a resource type.

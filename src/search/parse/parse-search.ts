@@ -4,9 +4,8 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { ALL, and, type Criteria, type SortKey } from '../criteria/criteria.js';
 import { walkName } from './chain.js';
 import { parseFilterIn } from './filter/parse-filter.js';
-import { createParseContext, type SearchOptions } from './parse-context.js';
+import { createParseContext, requireParameter, requireResourceType, type SearchOptions } from './parse-context.js';
 import { parseParameterIn } from './parse-parameter.js';
-import { requireParameter, requireResourceType } from './require-parameter.js';
 import { isResultParameter, type SearchPair, searchPairs } from './search-pairs.js';
 
 /** A parsed search request: criteria and result options. Options not given are absent. */

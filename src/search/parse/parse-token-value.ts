@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { ConceptTest, TokenTest } from '../criteria/value-test.js';
-import { splitEscaped, unescape } from './escapes.js';
+import { splitEscaped, unescape } from './string-criteria.js';
 import { foldToken, typedCode } from '../index/index-token.js';
 import type { ValueTraits } from '../index/value-traits.js';
 import type { ParseContext } from './parse-context.js';

@@ -7,10 +7,9 @@ import { isResourceId } from '../../fhir/resource.js';
 import type { CompositeCriteria } from '../criteria/criteria.js';
 import type { DateTest, NumberTest, Prefix, QuantityTest, ReferenceTest, ValueTest } from '../criteria/value-test.js';
 import { componentTraits, type ValueTraits } from '../index/value-traits.js';
-import { splitEscaped, unescape } from './escapes.js';
+import { foldSearched, splitEscaped, unescape } from './string-criteria.js';
 import type { ParseContext } from './parse-context.js';
 import { parseTokenValue, systemNamed } from './parse-token-value.js';
-import { foldSearched } from './string-criteria.js';
 
 /** The facts about a parameter needed to parse its values. */
 type ValueParameter = Pick<SearchParameterDefinition, 'code' | 'type' | 'targets'> &

@@ -1,6 +1,5 @@
 import { requiredCodes } from '../../search/criteria/value-test.js';
-import { assertExpanded } from '../../search/criteria/concept-tests.js';
-import type { Criteria } from '../../search/criteria/criteria.js';
+import { assertExpanded, type Criteria } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';

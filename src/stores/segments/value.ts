@@ -2,7 +2,7 @@ import { parseReference } from '../../fhir/reference.js';
 import { compareTexts, cutsCharacter } from '../../platform/texts.js';
 import type { ValueTest } from '../../search/criteria/value-test.js';
 import type { IndexValue } from '../../search/index/index-entry.js';
-import { splitEscaped } from '../../search/parse/escapes.js';
+import { splitEscaped } from '../../search/parse/string-criteria.js';
 
 /**
  * How the values of a run are kept: a text or an interval, and a qualifier, which says what else the value is.

@@ -9,7 +9,7 @@ import {
   wordParts,
   testedCodes,
 } from '../../search/criteria/value-test.js';
-import { needsTerminology } from '../../search/criteria/concept-tests.js';
+import { needsTerminology } from '../../search/criteria/criteria.js';
 import { narrowerTypes } from '../../search/evaluate/test-value.js';
 import { fold } from '../../search/index/fold.js';
 import type { SqlDialect } from './dialect.js';

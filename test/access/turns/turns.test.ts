@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Concurrency, parseConcurrency } from '../../../src/access/limits/concurrency.js';
+import { type Concurrency, parseConcurrency } from '../../../src/access/limits/call-limits.js';
 import { type Place, type Turn, Turns } from '../../../src/access/turns/in-turn.js';
 import { FhirError } from '../../../src/fhir/error.js';
 import { cases } from '../../support/chance.js';

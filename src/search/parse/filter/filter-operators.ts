@@ -4,7 +4,7 @@ import type { SearchParameterDefinition, SearchParameterType } from '../../../fh
 import { not, type Criteria, or } from '../../criteria/criteria.js';
 import type { UriTest, ValueTest, TokenTest } from '../../criteria/value-test.js';
 import { type ValueTraits, valueTraits } from '../../index/value-traits.js';
-import { unescape } from '../escapes.js';
+import { stringCriteria, unescape } from '../string-criteria.js';
 import { MAX_VALUE_LENGTH, tooCostly, type ParseContext } from '../parse-context.js';
 import { missingCriteria, parseBoolean } from '../parse-parameter.js';
 import {
@@ -15,7 +15,6 @@ import {
   parseReferenceValue,
 } from '../parse-value.js';
 import { hierarchyTest, parseTokenValue, valueSetTest } from '../parse-token-value.js';
-import { stringCriteria } from '../string-criteria.js';
 
 /** The operators of `_filter`. See https://hl7.org/fhir/R4/search_filter.html#ops. */
 // prettier-ignore

@@ -4,8 +4,13 @@ import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { ALL, and, not, or, type Criteria } from '../../criteria/criteria.js';
 import type { ValueTest } from '../../criteria/value-test.js';
 import { followReference, walkName } from '../chain.js';
-import { createParseContext, spend, type ParseContext, type SearchOptions } from '../parse-context.js';
-import { requireParameter } from '../require-parameter.js';
+import {
+  createParseContext,
+  type ParseContext,
+  requireParameter,
+  type SearchOptions,
+  spend,
+} from '../parse-context.js';
 import { comparisonCriteria } from './filter-operators.js';
 import { parseFilterSyntax, type FilterComparison, type FilterExpression, type FilterStep } from './filter-syntax.js';
 
