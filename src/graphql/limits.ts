@@ -1,10 +1,17 @@
-import { type Concurrency, type ConcurrencyOptions, parseConcurrency, UNLIMITED } from '../access/limits/call-limits.js';
-import { DEFAULT_STREAM_LIMITS, parseStreamLimits, type StreamLimitOptions, type StreamLimits } from '../access/limits/stream-limits.js';
+import {
+  type Concurrency,
+  type ConcurrencyOptions,
+  parseConcurrency,
+  UNLIMITED,
+} from '../access/limits/call-limits.js';
+import {
+  DEFAULT_STREAM_LIMITS,
+  parseStreamLimits,
+  type StreamLimitOptions,
+  type StreamLimits,
+} from '../access/limits/stream-limits.js';
 import { FhirError } from '../fhir/error.js';
 import { DEFAULT_TEXT_BYTES } from '../store/text-budget.js';
-=======
-} from '../access/limits/call-limits.js';
->>>>>>> 580455e2 (refactor: limits of calls, rules of searches, context of a parser and criteria are one file each)
 
 /**
  * The limits of one request. Exceeding one is an error `too-costly` with the limit, the value and a remedy; nothing is

@@ -3,8 +3,6 @@ import { type AccessTrace, tracedBy } from '../access/access-trace.js';
 import { guardStore } from '../access/guarded-store.js';
 import { audited } from '../access/operation.js';
 import { versionView } from '../access/read/version-view.js';
-import { talliedStore } from '../access/tallied-store.js';
-import type { Tally } from '../../test/support/long-report.js';
 import { inTurn } from '../access/turns/in-turn.js';
 import type { AuditFacts } from '../audit/audit.js';
 import { FhirError, maskError, reportError } from '../fhir/error.js';
@@ -150,16 +148,16 @@ function answerBatch(subscription: Subscription, batch: LiveBatch): Promise<read
   const { context, request } = subscription;
   return audited(context, 'graphql', async (record: AuditFacts) => {
     const trace = tracedBy(context, record, context.baseUrl);
-    const tally: Tally = { calls: 0, types: new Set([subscription.field.type]) };
     const positions = positionsOf(batch.events, batch);
     const results: FhirGraphqlResult[] = [];
     for (const [index, event] of batch.events.entries()) {
       const extensions = { position: positions[index]! };
-      results.push({ ...(await answerEvent(subscription, event, trace, tally)), extensions });
+      results.push({ ...(await answerEvent(subscription, event, trace)), extensions });
     }
     record.document = hashOfPrepared(request.document, request.source);
-    record.targets = [...tally.types].map((type) => ({ type }));
-    record.storeCalls = tally.calls;
+    const types = new Set([subscription.field.type, ...(trace?.types ?? [])]);
+    record.targets = [...types].map((type) => ({ type }));
+    record.storeCalls = trace?.calls ?? 0;
     return results;
   });
 }
@@ -168,7 +166,6 @@ async function answerEvent(
   { context, request, planned }: Subscription,
   event: LiveEvent,
   trace: AccessTrace | undefined,
-  tally: Tally,
 ): Promise<FhirGraphqlResult> {
   const { store, caller, signal } = context;
   const { timeout, concurrency } = withDefaults(context.limits);
@@ -177,7 +174,7 @@ async function answerEvent(
     return await inTurn({ store, caller, signal, concurrency, timeout }, async (waited) => {
       const deadline = deadlineOf(context, waited);
       try {
-        const guarded = talliedStore(guardStore(store, caller, context.baseUrl, trace), tally);
+        const guarded = guardStore(store, caller, context.baseUrl, trace);
         const options = runOptionsOf(request, context, deadline, guarded, planned.selections, { trace });
         const { data, errors, isLost } = await executeChange(planned.plan, event, options);
         return { ...(data === null && !isLost ? {} : { data }), ...(errors.length === 0 ? {} : { errors }) };

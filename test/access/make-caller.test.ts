@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { decide } from '../../src/access/decide.js';
-import { makingCaller } from '../../src/access/sign-in/sign-in.js';
+import { makingCaller } from '../../src/access/sign-in/make-caller.js';
 import { inOneGo } from '../../src/platform/pace.js';
 import { R4 } from '../../src/fhir/r4.js';
 import type { JsonObject } from '../../src/fhir/resource.js';

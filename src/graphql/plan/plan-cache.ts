@@ -7,9 +7,8 @@ import { type Limits, tooDeep, tooManyFields } from '../limits.js';
 import type { PreparedDocument } from '../prepared-document.js';
 import { MUTATION, SUBSCRIPTIONS } from '../schema/fields.js';
 import { collectFields, type DocumentParts, typesNamedIn } from './collect-fields.js';
-import { type LateSelection, planLateSelection, planOperation } from './plan-operation.js';
-import type { AnyTypeSelection, OperationPlan, Selection } from './plan.js';
 import { type FieldNodes, planField, type Planning, type Scope } from './plan-field.js';
+import type { AnyTypeSelection, OperationPlan, Selection } from './plan.js';
 import { hasShapedField } from './shaping.js';
 
 /** A plan, and its selections on resources of any type. */
@@ -170,7 +169,7 @@ export class TypedSelections {
 /**
  * Compiles a validated operation.
  *
- * @param root the type of the outermost selection: `Query`, `Mutation`, or the type of the instance the query is
+ * @param root the type of the outermost selection: `Query`, `Mutation`, `Subscriptions`, or the type of the instance the query is
  * executed on
  * @throws LimitError `fields`, `depth` - fragments can expand a small document to a huge one
  */

@@ -2,7 +2,32 @@ import { FhirError } from '../../fhir/error.js';
 import { quote } from '../../fhir/messages.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { inOneGo, inTurns, Pace } from '../../platform/pace.js';
-import { getNamedType, type GraphQLArgumentConfig, GraphQLBoolean, type GraphQLDirective, type GraphQLFieldConfig, GraphQLFloat, GraphQLID, type GraphQLInputFieldConfig, GraphQLInputObjectType, type GraphQLInputType, GraphQLInt, GraphQLInterfaceType, GraphQLList, type GraphQLNamedType, GraphQLNonNull, GraphQLObjectType, type GraphQLOutputType, GraphQLSchema, GraphQLString, isInputObjectType, isInterfaceType, isListType, isNonNullType, isObjectType } from '../graphql-js.js';
+import {
+  getNamedType,
+  type GraphQLArgumentConfig,
+  GraphQLBoolean,
+  type GraphQLDirective,
+  type GraphQLFieldConfig,
+  GraphQLFloat,
+  GraphQLID,
+  type GraphQLInputFieldConfig,
+  GraphQLInputObjectType,
+  type GraphQLInputType,
+  GraphQLInt,
+  GraphQLInterfaceType,
+  GraphQLList,
+  type GraphQLNamedType,
+  GraphQLNonNull,
+  GraphQLObjectType,
+  type GraphQLOutputType,
+  GraphQLSchema,
+  GraphQLString,
+  isInputObjectType,
+  isInterfaceType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+} from '../graphql-js.js';
 import { argumentsOf } from './arguments.js';
 import { descriptionOf, fieldDescription } from './descriptions.js';
 import { type SchemaTypes, typeOfField, typeOfInputField } from './field-type.js';

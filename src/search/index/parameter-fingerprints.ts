@@ -24,7 +24,7 @@ export const parameterFingerprints = perModel((model): ParameterFingerprints =>
   Object.fromEntries(model.resourceTypes.map((type) => [type, fingerprintsOfType(model, type)])),
 );
 
-/** Those of one type. PERF: the first search of a process needs those of its types alone. */
+/** Those of one type. The first search of a process needs those of its types alone. */
 export function fingerprintsOfType(model: FhirModel, type: string): Fingerprints {
   return getOrCreate(knownTypes(model), type, () => {
     const shared = `${INDEX_VERSION} ${model.typesFingerprint}`;

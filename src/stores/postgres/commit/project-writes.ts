@@ -247,7 +247,7 @@ export class ProjectWrites {
     }
     const withParts = parts.map((part, index) => sql`${new Sql(`w${index}`, [])} AS (${part}), `);
     const { turn, insert } = telling(shard, tells ? this.#told : []);
-    // PERF: PostgreSQL runs the parts that no other reads from the last to the first, so the commit takes its turn at the end.
+    // PostgreSQL runs the parts that no other reads from the last to the first, so the commit takes its turn at the end.
     const first = tells ? sql`turn AS MATERIALIZED (${turn}), told AS (${insert}), ` : sql``;
     const before = withParts.reduce((all, part) => sql`${all}${part}`, first);
     return sql`WITH ${before}saved AS (${upsert(shard, versions)})
