@@ -1,5 +1,6 @@
 import type { Container } from '../../fhir/container.js';
 import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
+import { INLINE_RESOURCES } from '../../fhir/resources-inside.js';
 
 /** Visits the objects in a resource and in all resources inside it, each with the resource that it is in. */
 export function walkPlaces(
@@ -22,11 +23,8 @@ export function walkPlaces(
 
 function placeOf(name: string, one: JsonObject, place: Container): Container {
   if (name === 'contained') return place.withinContained(one);
-  return RESOURCES.has(name) && typeof one['resourceType'] === 'string' ? place.within(one) : place;
+  return INLINE_RESOURCES.has(name) && typeof one['resourceType'] === 'string' ? place.within(one) : place;
 }
-
-/** Elements that hold a whole resource. */
-const RESOURCES: ReadonlySet<string> = new Set(['resource', 'outcome', 'output']);
 
 /** The place of each Reference in a resource and in all resources inside it. */
 export function placesIn(resource: JsonObject, container: Container): ReadonlyMap<object, Container> {
