@@ -32,7 +32,6 @@ export {
 export { createSearch, type CriteriaSearch } from './repository/search-query.js';
 export type { SearchRequest, TotalMode } from './search/parse/parse-search.js';
 export { decidesAccess } from './store/access-epoch.js';
-export { ChangeFeed } from './store/change-feed.js';
 export { changeRetention, changesWindowOf, type ChangesWindow } from './store/changes.js';
 export { expectationFailed, uniqueKeyTaken, matchFound } from './store/with-retries.js';
 export { assertErasureReason, erasedForGood, purgeBoundsOf, type PurgeBounds } from './store/removal.js';

@@ -1,7 +1,6 @@
 import { FhirError, type ResourceStore } from 'fhirgraph';
 import type {
   CallOptions,
-  Change,
   HistoryEntry,
   HistoryPage,
   ReadResult,
@@ -16,7 +15,6 @@ import type {
 import {
   assertNotAborted,
   assertPutMatchesKey,
-  ChangeFeed,
   cutPage,
   expectationFailed,
   type FhirModel,
@@ -44,7 +42,6 @@ import { ProjectIndex } from './project-index.js';
 export class JsonLinesStore implements ResourceStore {
   readonly model: FhirModel;
   readonly #projects = new Map<string, ProjectIndex>();
-  readonly #feed = new ChangeFeed();
   readonly #log: LogFile;
   #closed = false;
 
@@ -98,7 +95,6 @@ export class JsonLinesStore implements ResourceStore {
     try {
       const results = writes.map((write, index) => this.#apply(write, index, add));
       if (made.length > 0) this.#log.append(made);
-      this.#feed.publish(made.map(changeOf));
       return results;
     } catch (error) {
       for (const undo of takeBack.reverse()) undo();
@@ -119,10 +115,6 @@ export class JsonLinesStore implements ResourceStore {
       .slice(offset, offset + limit)
       .map(historyEntry);
     return { entries, total: versions.length };
-  }
-
-  subscribe(listener: (changes: readonly Change[]) => void): () => void {
-    return this.#feed.subscribe(listener);
   }
 
   async close(): Promise<void> {
@@ -192,10 +184,6 @@ function storedOf(version: LoggedVersion): StoredResource {
 function historyEntry(version: LoggedVersion): HistoryEntry {
   if (version.resource !== undefined) return { kind: 'put', ...storedOf(version) };
   return { kind: 'delete', versionId: version.versionId, lastUpdated: instantOf(version) };
-}
-
-function changeOf({ project, type, id, versionId, resource }: LoggedVersion): Change {
-  return { kind: resource === undefined ? 'delete' : 'put', key: { project, type, id }, versionId };
 }
 
 function instantOf({ updated }: Pick<LoggedVersion, 'updated'>): string {

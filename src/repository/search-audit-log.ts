@@ -75,7 +75,6 @@ function auditView(store: ResourceStore, project: string): ResourceStore {
       store.searchByReference(redirect(query), parameter, targets, options),
     history: refuse,
     commit: refuse,
-    subscribe: (listener) => store.subscribe(listener),
     ...(store.pendingParameters === undefined
       ? {}
       : {

@@ -78,7 +78,6 @@ function view(store: ResourceStore, own: Partial<ResourceStore>, changed: Change
     ...(store.typeHistory && { typeHistory: (query, options) => store.typeHistory!(query, optionsOf(options)) }),
     ...(store.changes && { changes: (query, options) => store.changes!(query, optionsOf(options)) }),
     ...(store.watch && { watch: (project, listener) => store.watch!(project, listener) }),
-    subscribe: (listener) => store.subscribe(listener),
     ...(store.explain && { explain: (call, options) => store.explain!(call, optionsOf(options)) }),
     ...(store.pendingParameters && {
       pendingParameters: (project, options) => store.pendingParameters!(project, optionsOf(options)),

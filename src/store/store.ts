@@ -8,7 +8,7 @@ import type { ReferenceTarget, ResourceKey } from './resource-key.js';
 import type { SearchPage, SearchQuery } from './search-query.js';
 import type { ReadResult } from './stored-resource.js';
 import type { Terminology } from './terminology.js';
-import type { Change, Write, WriteResult } from './write.js';
+import type { Write, WriteResult } from './write.js';
 import { FhirError } from '../fhir/error.js';
 
 /**
@@ -103,14 +103,6 @@ export interface ResourceStore {
    * @returns a function that stops it
    */
   watch?(project: string, listener: () => void): () => void;
-
-  /**
-   * Calls the listener with the changes after each commit and removal. One that fails, or whose promise rejects, does not
-   * fail the commit.
-   *
-   * @returns a function that stops it
-   */
-  subscribe(listener: (changes: readonly Change[]) => void): () => void;
 
   /**
    * How the store would answer a call: the statements it would send, in order, and its own plan for each. For humans;

@@ -67,7 +67,7 @@ export type WriteResult =
     }
   | { readonly kind: 'assert-no-match' };
 
-/** One write of a commit, for listeners. */
+/** One write of a commit. */
 export interface Change {
   /** After `erase`, drop every cached copy of the resource. */
   readonly kind: 'put' | 'delete' | 'erase';

@@ -144,10 +144,6 @@ class ObservedStore implements ResourceStore {
     return this.store.watch!(...call);
   }
 
-  subscribe(...call: Parameters<ResourceStore['subscribe']>): ReturnType<ResourceStore['subscribe']> {
-    return this.store.subscribe(...call);
-  }
-
   explain(call: StoreCall, options?: CallOptions): ReturnType<NonNullable<ResourceStore['explain']>> {
     return this.store.explain!(call, options);
   }

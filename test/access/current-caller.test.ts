@@ -224,7 +224,7 @@ describe('a store that works only while its caller is an administrator', () => {
     ['search', 2],
     ['searchByReference', 4],
     ['history', 3],
-    ['subscribe', 1],
+    ['watch', 2],
     ['close', 0],
   ] as const)('is the same store for %s', async (method, count) => {
     const { store, caller } = await administrator();

@@ -158,7 +158,6 @@ function delayed(store: ResourceStore, seed: number): ResourceStore {
     searchByReference: (...call) => slowly(() => store.searchByReference(...call)),
     commit: (...call) => slowly(() => store.commit(...call)),
     history: (...call) => slowly(() => store.history(...call)),
-    subscribe: (...call) => store.subscribe(...call),
     close: () => store.close(),
   };
 }

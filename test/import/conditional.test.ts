@@ -307,7 +307,6 @@ function override(store: ResourceStore, methods: Partial<ResourceStore>): Resour
     searchByReference: (...call) => store.searchByReference(...call),
     commit: (...call) => store.commit(...call),
     history: (...call) => store.history(...call),
-    subscribe: (listener) => store.subscribe(listener),
     close: () => store.close(),
     ...methods,
   };

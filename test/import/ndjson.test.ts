@@ -1,6 +1,6 @@
 import { constants } from 'node:buffer';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { FhirError } from '../../src/fhir/error.js';
 import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
 import { type NdjsonProgress } from '../../src/import/ndjson/ndjson-types.js';
@@ -103,12 +103,11 @@ describe('importNdjson', () => {
 
   test('commits in batches of lines or bytes and reports each', async () => {
     const context = memoryContext();
-    let commits = 0;
-    context.store.subscribe(() => commits++);
+    const commits = vi.spyOn(context.store, 'commit');
     const told: NdjsonProgress[] = [];
     const lines = Array.from({ length: 10 }, (_, index) => `${line(`p${index}`)}\n`);
     await importNdjson(lines, { ...context, batchLines: 4, onProgress: (progress) => told.push(progress) });
-    expect(commits).toBe(3);
+    expect(commits).toHaveBeenCalledTimes(3);
     expect(told.map(({ lines, imported }) => [lines, imported])).toEqual([
       [4, 4],
       [8, 8],
@@ -118,13 +117,18 @@ describe('importNdjson', () => {
       lines.map((text) => text.replace('}', ',"active":true}')),
       { ...context, batchBytes: 1 },
     );
-    expect(commits).toBe(13);
+    expect(commits).toHaveBeenCalledTimes(13);
   });
 
   test('reads on from the source only after the batch is stored, if a bad line ends it', async () => {
     const context = memoryContext();
     let stored = 0;
-    context.store.subscribe((changes) => (stored += changes.length));
+    const { commit } = context.store;
+    context.store.commit = async (...call) => {
+      const results = await commit.apply(context.store, call);
+      stored += results.length;
+      return results;
+    };
     const storedAtPull: number[] = [];
     async function* source(): AsyncGenerator<string> {
       for (let index = 0; index < 6; index++) {
@@ -206,7 +210,7 @@ describe('importNdjson', () => {
     const abort = new AbortController();
     let closed = false;
     const written = Promise.withResolvers<undefined>();
-    context.store.subscribe(() => written.resolve(undefined));
+    context.store.watch('clinic', () => written.resolve(undefined));
     const source: AsyncIterable<string> = {
       [Symbol.asyncIterator]: () => {
         let first = true;

@@ -21,10 +21,28 @@ async function failures(makeStore: () => ResourceStore): Promise<readonly string
 function counting(counts: (change: Change) => boolean, base = 0): ResourceStore {
   const store = new MemoryStore();
   let count = base;
-  store.subscribe((changes) => {
-    if (changes.some(counts)) count += 1;
+  const note = (changes: readonly Change[]): void => void (count += changes.some(counts) ? 1 : 0);
+  return storeWith(store, {
+    accessEpoch: () => Promise.resolve(String(count)),
+    async commit(writes, options) {
+      const results = await store.commit(writes, options);
+      note(
+        writes.flatMap((write, index): Change[] => {
+          const { versionId = null } = results[index] as { readonly versionId?: string | null };
+          return write.kind === 'assert-no-match' || versionId === null ? [] : [{ ...write, versionId }];
+        }),
+      );
+      return results;
+    },
+    removal: {
+      ...store.removal,
+      async removeProject(project, options) {
+        const step = await store.removal.removeProject(project, options);
+        if (step.resources > 0) note([{ kind: 'erase', key: { project, type: 'User', id: 'u' }, versionId: '1' }]);
+        return step;
+      },
+    },
   });
-  return storeWith(store, { accessEpoch: () => Promise.resolve(String(count)), removal: store.removal });
 }
 
 const SAME = 'answers the same while nothing is written';

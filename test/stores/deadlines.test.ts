@@ -59,7 +59,6 @@ function noting(store: ResourceStore): { readonly store: ResourceStore; readonly
         note('pendingParameters', options);
         return Promise.resolve([]);
       },
-      subscribe: (listener) => store.subscribe(listener),
       close: () => store.close(),
     },
   };

@@ -10,7 +10,8 @@ export function storeWith(store: ResourceStore, changes: Partial<ResourceStore>)
       store.searchByReference(query, parameter, targets, options),
     commit: (writes, options) => store.commit(writes, options),
     history: (key, page, options) => store.history(key, page, options),
-    subscribe: (listener) => store.subscribe(listener),
+    ...(store.changes && { changes: (query, options) => store.changes!(query, options) }),
+    ...(store.watch && { watch: (project, listener) => store.watch!(project, listener) }),
     close: () => store.close(),
     ...changes,
   };

@@ -1,5 +1,5 @@
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   createAllowList,
   createProject,
@@ -197,13 +197,17 @@ test('no id, no value and no text of a request is in any span', async () => {
 test('an observed store works like the store: it finds, explains, notifies and closes', async () => {
   const inner = new SqliteStore(':memory:');
   const store = withTelemetry(inner, {});
-  const changes: unknown[] = [];
-  const stop = store.subscribe((batch) => changes.push(...batch));
+  const told = vi.fn();
+  const stop = store.watch!('clinic', told);
+  const { position } = await store.changes!({ project: 'clinic' });
   const [put] = PATIENTS;
   const key = { project: 'clinic', type: 'Practitioner', id: 'secretdoctor' };
   await store.commit([{ kind: 'put', key, resource: put as never }]);
   stop();
-  expect(changes).toMatchObject([{ kind: 'put', key }]);
+  expect(told).toHaveBeenCalledOnce();
+  expect(await store.changes!({ project: 'clinic', after: position })).toMatchObject({
+    changes: [{ kind: 'put', key }],
+  });
   expect(await store.explain!({ kind: 'read', keys: [key] })).toEqual(
     await inner.explain({ kind: 'read', keys: [key] }),
   );

@@ -1,5 +1,4 @@
 import { purgeBoundsOf, type PurgeRequest, type PurgeStep, type RemovalStep } from '../../store/removal.js';
-import type { Change } from '../../store/write.js';
 import type { Holding, ProjectData } from './project-data.js';
 
 /** Removes all earlier versions that the request covers, in one step. */
@@ -19,15 +18,9 @@ function purgeable({ versions }: Holding, replacedBefore: number, keep: number):
   return Math.max(0, Math.min(replaced, versions.length - keep));
 }
 
-/** @returns the content of a removed project, for listeners */
-export function removalOf(
-  project: string,
-  data: ProjectData,
-): { readonly step: RemovalStep; readonly changes: readonly Change[] } {
-  let versions = 0;
-  const changes = [...data.holdings()].map(({ type, id, versions: held }): Change => {
-    versions += held.length;
-    return { kind: 'erase', key: { project, type, id }, versionId: held.at(-1)!.versionId };
-  });
-  return { step: { resources: changes.length, versions, done: true }, changes };
+/** What removing a project removes. */
+export function removalOf(data: ProjectData): RemovalStep {
+  const holdings = [...data.holdings()];
+  const versions = holdings.reduce((sum, holding) => sum + holding.versions.length, 0);
+  return { resources: holdings.length, versions, done: true };
 }

@@ -1,7 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { R4 } from '../../fhir/r4.js';
 import { decidesAccess } from '../../store/access-epoch.js';
-import { ChangeFeed } from '../../store/change-feed.js';
 import { assertFewResources, assertNotAborted, pageOf, storeClosed } from '../../store/guards.js';
 import { type CallOptions } from '../../store/call-options.js';
 import { CallPace, untilCallEnds } from '../../store/guards.js';
@@ -54,16 +53,16 @@ export class MemoryStore implements ResourceStore {
       this.#whenWhole(options, () => purgeHistory(this.#dataOf(request.project), request)),
     removeProject: (project, options) =>
       this.#whenWhole(options, () => {
-        const { step, changes } = removalOf(project, this.#dataOf(project));
+        const step = removalOf(this.#dataOf(project));
         this.#projects.delete(project);
-        this.#publish(changes);
+        if (step.resources > 0) this.#accessEpoch += 1;
+        this.#watchers.tell([project]);
         return step;
       }),
     // The garbage collector does.
     scrub: async (options) => this.#assertUsable(options),
   };
   readonly #projects = new Map<string, ProjectData>();
-  readonly #feed = new ChangeFeed();
   readonly #watchers = new Watchers();
   readonly #changeRetention: number;
   #accessEpoch = 0;
@@ -170,10 +169,6 @@ export class MemoryStore implements ResourceStore {
     return this.#watchers.watch(project, listener);
   }
 
-  subscribe(listener: (changes: readonly Change[]) => void): () => void {
-    return this.#feed.subscribe(listener);
-  }
-
   async close(): Promise<void> {
     this.#closed = true;
     await this.#applying;
@@ -220,14 +215,9 @@ export class MemoryStore implements ResourceStore {
       feed.forget(now - this.#changeRetention);
       feed.add(ofProject, now);
     }
-    this.#publish(changes);
-    return results;
-  }
-
-  #publish(changes: readonly Change[]): void {
     if (changes.some(decidesAccess)) this.#accessEpoch += 1;
-    this.#feed.publish(changes);
-    this.#watchers.tell(new Set(changes.map(({ key }) => key.project)));
+    this.#watchers.tell(byProject.keys());
+    return results;
   }
 
   #readOne({ project, type, id, version }: ResourceKey, texts: CallTexts): ReadResult {

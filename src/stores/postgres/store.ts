@@ -1,7 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { parametersOf, type TypeParameter } from '../../search/criteria/parameters-of.js';
-import { ChangeFeed } from '../../store/change-feed.js';
 import { isIndexTakenOver } from '../../store/index-state.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import { type CallOptions } from '../../store/call-options.js';
@@ -68,12 +67,8 @@ export class PostgresStore implements ResourceStore {
   readonly removal: StoreRemoval = {
     purgeHistory: (request, options) =>
       this.#remove(request.project, options, (bounded) => purgeHistory(this.#routes.writer, request, bounded?.signal)),
-    removeProject: async (project, options) => {
-      const remove = (bounded: CallOptions | undefined): ReturnType<typeof removeProject> =>
-        removeProject(this.#routes.writer, project, bounded?.signal);
-      const { step } = await this.#remove(project, options, remove, ({ changes }) => this.#publish(changes));
-      return step;
-    },
+    removeProject: (project, options) =>
+      this.#remove(project, options, (bounded) => removeProject(this.#routes.writer, project, bounded?.signal)),
     scrub: (options) => this.vacuum(options),
   };
   readonly #routes: Routes;
@@ -94,7 +89,6 @@ export class PostgresStore implements ResourceStore {
   readonly #accessEpoch = new SharedRead(() => readAccessEpoch(this.#routes.readerOf(SERVER_SCOPE, undefined).run));
   readonly #changes = new Changes();
   readonly #feedUpkeep: FeedUpkeep;
-  readonly #feed = new ChangeFeed();
   readonly #watchers = new Watchers();
   #closed = false;
 
@@ -224,11 +218,6 @@ export class PostgresStore implements ResourceStore {
     return this.#watchers.watch(project, listener);
   }
 
-  /** Publishes the commits of this store, not those of other processes. */
-  subscribe(listener: (changes: readonly Change[]) => void): () => void {
-    return this.#feed.subscribe(listener);
-  }
-
   async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
     const project = call.kind === 'read' ? (call.keys[0]?.project ?? '') : call.query.project;
     return this.#answer(options, (bounded) =>
@@ -304,23 +293,17 @@ export class PostgresStore implements ResourceStore {
   }
 
   #publish(changes: readonly Change[]): void {
-    this.#feed.publish(changes);
     const byProject = Map.groupBy(changes, ({ key }) => key.project);
     for (const [project, { length }] of byProject) this.#feedUpkeep.wrote(project, length);
     this.#watchers.tell(byProject.keys());
   }
 
-  async #remove<Result>(
-    project: string,
-    options: CallOptions | undefined,
-    work: Work<Result>,
-    afterwards?: (result: Result) => void,
-  ): Promise<Result> {
+  async #remove<Result>(project: string, options: CallOptions | undefined, work: Work<Result>): Promise<Result> {
     this.#assertWritable();
     return writtenUntilDeadline(options, async (bounded) => {
       const result = await this.#perform(bounded, work);
       this.#routes.wrote(project);
-      afterwards?.(result);
+      this.#watchers.tell([project]);
       return result;
     });
   }

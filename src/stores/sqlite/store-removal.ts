@@ -1,6 +1,5 @@
 import type { CallOptions } from '../../store/call-options.js';
 import type { StoreRemoval } from '../../store/removal.js';
-import type { Change } from '../../store/write.js';
 import type { CallRunner } from './call-runner.js';
 import type { Connection } from './connection.js';
 import type { WorkArguments, WorkName, WorkResult } from './threads/work.js';
@@ -11,13 +10,13 @@ export interface RemovalHost {
   readonly calls: CallRunner;
   /** Settles when the file has all its indexes. */
   ready(options: CallOptions | undefined): Promise<void> | undefined;
-  publish(changes: readonly Change[]): void;
+  tell(projects: Iterable<string>): void;
   /** Called after content was removed. */
   removed(): void;
 }
 
 /** `ResourceStore.removal` of a SqliteStore. */
-export function storeRemoval({ connection, calls, ready, publish, removed }: RemovalHost): StoreRemoval {
+export function storeRemoval({ connection, calls, ready, tell, removed }: RemovalHost): StoreRemoval {
   const write = async <Name extends WorkName>(
     name: Name,
     args: WorkArguments<Name>,
@@ -32,8 +31,8 @@ export function storeRemoval({ connection, calls, ready, publish, removed }: Rem
     purgeHistory: (request, options) => write('purge-history', [request], options),
     async removeProject(project, options) {
       await ready(options);
-      const { step, changes } = await write('remove-project', [project], options);
-      publish(changes);
+      const step = await write('remove-project', [project], options);
+      tell([project]);
       return step;
     },
     scrub: (options) => write('scrub', [], options),

@@ -7,11 +7,10 @@ import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore, StatementPlan, StoreCall } from '../../store/store.js';
 import type { ReadResult } from '../../store/stored-resource.js';
-import type { Change, EraseWrite, Write, WriteResult } from '../../store/write.js';
+import type { EraseWrite, Write, WriteResult } from '../../store/write.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
-import { ChangeFeed } from '../../store/change-feed.js';
 import { isIndexTakenOver } from '../../store/index-state.js';
 import { runNow } from '../ask.js';
 import type { BackgroundWork } from '../sql/background-work.js';
@@ -66,7 +65,6 @@ export class SqliteStore implements ResourceStore {
   readonly removal: StoreRemoval;
   readonly #database: SqliteDatabase;
   readonly #ownsDatabase: boolean;
-  readonly #feed = new ChangeFeed();
   readonly #watchers = new Watchers();
   readonly #config: Pick<SqliteStoreConfig, 'changeRetention' | 'clock'>;
   readonly #connection: Connection;
@@ -128,7 +126,7 @@ export class SqliteStore implements ResourceStore {
       connection,
       calls,
       ready: (callOptions) => this.#indexes.ready(callOptions),
-      publish: (changes) => this.#publish(changes),
+      tell: (projects) => this.#watchers.tell(projects),
       removed: () => this.#noteSegments(),
     });
     this.#watch = new RemovalWatch(() => this.#lookForRemovals());
@@ -195,7 +193,7 @@ export class SqliteStore implements ResourceStore {
       })
       .finally(forget);
     if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
-    this.#publish(changes);
+    this.#watchers.tell(new Set(changes.map(({ key }) => key.project)));
     this.#segments.wrote(changes);
     return results;
   }
@@ -224,10 +222,6 @@ export class SqliteStore implements ResourceStore {
   /** Tells of the commits of this store, not those of other processes. */
   watch(project: string, listener: () => void): () => void {
     return this.#watchers.watch(project, listener);
-  }
-
-  subscribe(listener: (changes: readonly Change[]) => void): () => void {
-    return this.#feed.subscribe(listener);
   }
 
   async close(): Promise<void> {
@@ -337,11 +331,6 @@ export class SqliteStore implements ResourceStore {
   async explain(call: StoreCall, options?: CallOptions): Promise<readonly StatementPlan[]> {
     await this.#indexes.ready(options);
     return this.#calls.run(options, () => explainCall(call, this.#connection));
-  }
-
-  #publish(changes: readonly Change[]): void {
-    this.#feed.publish(changes);
-    this.#watchers.tell(new Set(changes.map(({ key }) => key.project)));
   }
 
   /**

@@ -3,7 +3,7 @@ import { FhirError } from '../../fhir/error.js';
 import { ALL, type Criteria } from '../../search/criteria/criteria.js';
 import type { StoreRemoval } from '../../store/removal.js';
 import type { ResourceStore } from '../../store/store.js';
-import type { Change, EraseWrite } from '../../store/write.js';
+import type { EraseWrite } from '../../store/write.js';
 import { type ConformanceCase, idsOf, keyOf, PROJECT, put, putAll, queryOf, resourceOf } from '../conformance-case.js';
 
 /** Erasing single resources: the cases of the removal suite about writes of kind `erase`. */
@@ -139,18 +139,6 @@ export const erasureCases: readonly ConformanceCase[] = [
         await assert.rejects(store.commit([write]), { name: 'FhirError', code: 'invalid' });
       }
       assert.deepEqual(await idsOf(store, queryOf('Patient')), ['a']);
-    }),
-  },
-  {
-    name: 'reports to listeners what was erased',
-    run: withRemoval(async (store) => {
-      await putAll(store, resourceOf('Patient', 'a'));
-      const heard: Change[] = [];
-      store.subscribe((changes) => heard.push(...changes));
-      const [result] = await store.commit([erase('Patient', 'a'), erase('Patient', 'never')]);
-      await store.commit([erase('Patient', 'a')]);
-      const { versionId } = result as { versionId: string };
-      assert.deepEqual(heard, [{ kind: 'erase', key: keyOf('Patient', 'a'), versionId }]);
     }),
   },
 ];

@@ -268,17 +268,6 @@ test('purging and removing run in steps of bounded size, for any size of a resou
   expect((await store.verify()).problems).toEqual([]);
 });
 
-test('a project is removed in the order in which it was written, deleted resources last', async () => {
-  const store = openStore(fileNamed('order.db'));
-  const ids = ['m', 'c', 'x', 'a', 'k', 'b'];
-  for (const id of ids) await store.commit([put(resourceOf('Patient', id))]);
-  await store.commit([{ kind: 'delete', key: keyOf('Patient', 'x') }]);
-  const removed: string[] = [];
-  store.subscribe((changes) => void removed.push(...changes.map(({ key }) => key.id)));
-  while (!(await store.removal.removeProject(PROJECT)).done);
-  expect(removed).toEqual(['m', 'c', 'a', 'k', 'b', 'x']);
-});
-
 test('data derived from values drop those of purged versions: segments', async () => {
   Object.assign(SEGMENT_TUNING, { minResources: 1 });
   const file = newFile();

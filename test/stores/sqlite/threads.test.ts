@@ -14,7 +14,7 @@ import { isLarge } from '../../../src/stores/sqlite/threads/text-writes.js';
 import { THREAD_TUNING } from '../../../src/stores/sqlite/database/tuning.js';
 import type { CallOptions } from '../../../src/store/call-options.js';
 import type { SearchQuery } from '../../../src/store/search-query.js';
-import type { Change, Write } from '../../../src/store/write.js';
+import type { Write } from '../../../src/store/write.js';
 import { PROJECT, put, resourceOf } from '../../../src/testing/conformance-case.js';
 import { createRandom } from '../../../src/testing/random.js';
 import { randomResources } from '../../../src/testing/random-resources.js';
@@ -181,8 +181,7 @@ describe('a thread answers like the event loop', () => {
     const clock = (): Date => new Date('2024-05-06T07:08:09.010Z');
     const outcomes = [];
     for (const store of [newStore({ clock, readers: 0 }), threadedStore({ clock })]) {
-      const changes: (readonly Change[])[] = [];
-      store.subscribe((all) => changes.push(all));
+      const { position } = await store.changes({ project: PROJECT });
       await store.commit([put(patient(1)), put(patient(2))]);
       const results = await store.commit([
         { ...put({ ...patient(1), gender: 'other' } as AnyResource), expect: { version: '1' } },
@@ -194,10 +193,15 @@ describe('a thread answers like the event loop', () => {
         },
         put(patient(4)),
       ]);
-      outcomes.push({ results: results.map((result) => ({ ...result })), changes, page: await store.search(PATIENTS) });
+      const { changes } = await store.changes({ project: PROJECT, after: position });
+      outcomes.push({
+        results: results.map((result) => ({ ...result })),
+        changes: changes.map(({ position: _, ...change }) => change),
+        page: await store.search(PATIENTS),
+      });
     }
     expect(outcomes[1]).toEqual(outcomes[0]);
-    expect(outcomes[1]!.changes.flat()).toHaveLength(5);
+    expect(outcomes[1]!.changes).toHaveLength(5);
   });
 
   test('errors have their code and details', async () => {

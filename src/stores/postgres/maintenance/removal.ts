@@ -1,5 +1,4 @@
 import { purgeBoundsOf, type PurgeRequest, type PurgeStep, type RemovalStep } from '../../../store/removal.js';
-import type { Change } from '../../../store/write.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { Sql, sql } from '../../sql/sql.js';
 import { nextAccessEpoch } from '../rows/access-epoch.js';
@@ -55,7 +54,7 @@ export async function removeProject(
   connections: Connections,
   project: string,
   signal: AbortSignal | undefined,
-): Promise<{ readonly step: RemovalStep; readonly changes: readonly Change[] }> {
+): Promise<RemovalStep> {
   const shard = projectKey(project);
   const ofPage = sql`x.project = ${shard} AND x.resource = p.key`;
   const parts = [...ALL_INDEX_TABLES.map((table) => TABLE_NAMES[table]), sql`unique_key`].map(
@@ -72,22 +71,18 @@ export async function removeProject(
       epoch AS (${nextAccessEpoch()}),
       versions AS (DELETE FROM version x USING page p WHERE ${ofPage} RETURNING 1)
       DELETE FROM resource r USING page p WHERE r.project = ${shard} AND r.key = p.key
-      RETURNING r.type, r.id, r.version, (SELECT count(*)::int FROM versions)`);
+      RETURNING (SELECT count(*)::int FROM versions)`);
     },
   );
-  const changes = rows.map(([type, id, version]): Change => {
-    const key = { project, type: type as string, id: id as string };
-    return { kind: 'erase', key, versionId: String(version) };
-  });
   // Current versions are in `resource`.
-  const versions = rows.length + Number(rows[0]?.[3] ?? 0);
+  const versions = rows.length + Number(rows[0]?.[0] ?? 0);
   const done = rows.length < RESOURCES;
   if (done) {
     for (const table of OF_PROJECT) {
       await connections.run(sql`DELETE FROM ${table} WHERE project = ${shard}`, signal);
     }
   }
-  return { step: { resources: rows.length, versions, done }, changes };
+  return { resources: rows.length, versions, done };
 }
 
 /**

@@ -1,5 +1,4 @@
 import { purgeBoundsOf, type PurgeRequest, type PurgeStep, type RemovalStep } from '../../../store/removal.js';
-import type { Change } from '../../../store/write.js';
 import { INDEX_TABLES } from '../../sql/index-tables.js';
 import { changeAccessEpoch } from '../rows/access-epoch.js';
 import { type Dictionaries, forgetAll } from '../rows/dictionary.js';
@@ -13,12 +12,6 @@ import { removeVersions } from '../rows/remove-versions.js';
 import { removeSegments } from '../rows/segment-tables.js';
 import type { Statements } from '../database/statements.js';
 import { inTransaction } from '../database/transaction.js';
-
-/** A step of removing a project, with the changes that listeners receive. */
-export interface RemovedPart {
-  readonly step: RemovalStep;
-  readonly changes: readonly Change[];
-}
 
 /** Removes earlier versions and whole projects, step by step, each step in one transaction. */
 export class Removal {
@@ -76,11 +69,11 @@ export class Removal {
     });
   }
 
-  removeProject(project: string): RemovedPart {
-    const part = this.#inTransaction(() => {
+  removeProject(project: string): RemovalStep {
+    const step = this.#inTransaction(() => {
       keepVersionKeys(this.#statements);
       changeAccessEpoch(this.#statements);
-      const changes: Change[] = [];
+      let resources = 0;
       let examined = 0;
       let versions = 0;
       for (const [collection, type] of this.#collections(project, 0, undefined)) {
@@ -89,15 +82,13 @@ export class Removal {
           const rows = this.#nextOf(collection);
           for (const row of rows) {
             this.#guard.check();
-            const [, id, version] = row;
+            const [, , version] = row;
             const { removed, isWhole } = this.#remove(collection, row);
             versions += removed;
             examined += 1;
-            if (isWhole && version > 0) {
-              changes.push({ kind: 'erase', key: { project, type, id }, versionId: String(version) });
-            }
+            if (isWhole && version > 0) resources += 1;
             if (!isWhole || examined >= RESOURCES || versions >= VERSIONS) {
-              return { step: { resources: changes.length, versions, done: false }, changes };
+              return { resources, versions, done: false };
             }
           }
           if (rows.length === 0) break;
@@ -105,10 +96,10 @@ export class Removal {
         endWork(this.#statements, collection, type);
       }
       this.#statements.write('DELETE FROM system WHERE project = ?').run(project);
-      return { step: { resources: changes.length, versions, done: true }, changes };
+      return { resources, versions, done: true };
     });
     forgetAll(this.#dictionaries);
-    return part;
+    return step;
   }
 
   /**
