@@ -23,12 +23,12 @@ export interface ChangePage {
   readonly position: string;
   /**
    * True if the store never gave the position for this project, no longer has all changes after it, or was put back to a
-   * state before it. There are no changes then: read anew, and go on after `position`.
+   * state before it. There are no changes then: read again, and continue after `position`.
    */
   readonly isReset: boolean;
 }
 
-/** One write of a commit. Both versions can be read, unless they are removed meanwhile: see `ResourceKey.version`. */
+/** One write of a commit. Both versions can be read while they exist: see `ResourceKey.version`. */
 export interface CommittedChange extends Change {
   /** The version that this one replaced, a deletion included; null for the first. */
   readonly before: string | null;

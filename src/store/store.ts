@@ -84,7 +84,7 @@ export interface ResourceStore {
   /**
    * What was committed to a project after a position, in the order of the commits: no gap and no repeat, with any number of
    * processes that write. What a page says is what reads find, or have found: a reader that asks for the current position,
-   * then reads, and goes on after that position misses nothing.
+   * then reads, and continues after that position misses nothing.
    *
    * Any text may come as a position: one that the store never gave is `isReset`.
    *
@@ -95,8 +95,8 @@ export interface ResourceStore {
   changes?(query: ChangesQuery, options?: CallOptions): Promise<ChangePage>;
 
   /**
-   * Calls the listener when the project may have changes, soon after commits of this store object, and of others as far as
-   * the store hears of them: news without content, at most every 50 ms. A listener that throws fails no commit.
+   * Calls the listener when the project may have changes, soon after commits of this store object, and of others if the
+   * store hears of them: news without content, at most every 50 ms. A listener that throws fails no commit.
    *
    * Optional, and no reader relies on it: it also asks {@link ResourceStore.changes} once a second.
    *

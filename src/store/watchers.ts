@@ -1,7 +1,7 @@
 import { getOrCreate } from '../platform/collections.js';
 import { warn } from '../platform/runtime.js';
 
-/** Whom a store tells that projects have news. */
+/** The listeners to news of projects. */
 export class Watchers {
   readonly #projects = new Map<string, Watched>();
 
@@ -21,7 +21,7 @@ export class Watchers {
     return this.#projects.keys();
   }
 
-  /** Tells the listeners of these projects: at once, or as soon as 50 ms have passed since they were told last. */
+  /** Calls the listeners of these projects: at once, or as soon as 50 ms have passed since their last call. */
   tell(projects: Iterable<string>): void {
     if (this.#projects.size > 0) for (const project of projects) this.#projects.get(project)?.tell();
   }

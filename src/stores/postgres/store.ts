@@ -213,7 +213,7 @@ export class PostgresStore implements ResourceStore {
     });
   }
 
-  /** Tells of the commits of this store, not those of other processes. */
+  /** Hears of the commits of this store, not of those of other processes. */
   watch(project: string, listener: () => void): () => void {
     return this.#watchers.watch(project, listener);
   }

@@ -5,7 +5,7 @@ import { nodeCrypto } from '../../platform/crypto.js';
 
 /**
  * @param number from 0 to 2^63 - 1
- * @param mark what tells the place from the one that has this number in another project, or in another copy of the database
+ * @param mark what differs at the place that has this number in another project, or in another copy of the database
  */
 export function feedPosition(secret: string, number: bigint, mark: string): string {
   const { createCipheriv, createHash } = nodeCrypto()!;

@@ -219,7 +219,7 @@ export class SqliteStore implements ResourceStore {
     );
   }
 
-  /** Tells of the commits of this store, not those of other processes. */
+  /** Hears of the commits of this store, not of those of other processes. */
   watch(project: string, listener: () => void): () => void {
     return this.#watchers.watch(project, listener);
   }

@@ -10,7 +10,7 @@ export const changeSuite: ConformanceSuite = {
   name: 'changes',
   cases: [
     {
-      name: 'tells what was committed since a position, in the order of the commits, with both versions',
+      name: 'reports what was committed since a position, in the order of the commits, with both versions',
       run: withChanges(async (store, changesAfter) => {
         await putAll(store, resourceOf('Patient', 'before'));
         const start = await changesAfter(undefined);
@@ -41,7 +41,7 @@ export const changeSuite: ConformanceSuite = {
       }),
     },
     {
-      name: 'goes on after the position of any change, and after that of any page',
+      name: 'continues after the position of any change, and after that of any page',
       run: withChanges(async (store, changesAfter, random) => {
         const { position } = await changesAfter(undefined);
         await writeRandomly(store, random);
@@ -67,7 +67,7 @@ export const changeSuite: ConformanceSuite = {
       }),
     },
     {
-      name: 'tells changes of some types only',
+      name: 'reports changes of some types only',
       run: withChanges(async (store) => {
         const { position } = await store.changes!({ project: PROJECT });
         await putAll(store, resourceOf('Patient', 'a'), resourceOf('Group', 'g'), resourceOf('Device', 'd'));
@@ -79,7 +79,7 @@ export const changeSuite: ConformanceSuite = {
       }),
     },
     {
-      name: 'tells nothing of commits that failed or changed nothing',
+      name: 'reports nothing of commits that failed or changed nothing',
       run: withChanges(async (store, changesAfter) => {
         const { position } = await changesAfter(undefined);
         await assert.rejects(
@@ -111,7 +111,7 @@ export const changeSuite: ConformanceSuite = {
       }),
     },
     {
-      name: 'tells of an erasure, and no longer of what it erased',
+      name: 'reports an erasure, and no longer of what it erased',
       run: withChanges(async (store, changesAfter) => {
         if (store.removal === undefined) return;
         await putAll(store, resourceOf('Patient', 'b'));
@@ -166,7 +166,7 @@ export const changeSuite: ConformanceSuite = {
       }),
     },
     {
-      name: 'tells watchers of a project soon after its commits',
+      name: 'calls watchers of a project soon after its commits',
       async run(store) {
         if (store.watch === undefined) return;
         let isTold = false;

@@ -216,9 +216,9 @@ export class ProjectWrites {
    * One statement for all tables. Each part sees the database as it was before the statement.
    *
    * @param inserts the statements that write rows beside those of resources
-   * @param tells whether it also adds the versions to the feed
+   * @param alone whether it also adds the versions to the feed
    */
-  #statement(inserts: readonly Sql[], tells: boolean): Sql {
+  #statement(inserts: readonly Sql[], alone: boolean): Sql {
     const shard = this.#shard;
     const versions = [...this.#pending.values()];
     const kept = versions.filter(({ version, erased }) => version > 1 && erased === null);
@@ -246,9 +246,9 @@ export class ProjectWrites {
         FROM unnest(${arrayText(taken.map(([text]) => text))}::text[], ${arrayText(taken.map(([, key]) => key))}::uuid[]) AS u`);
     }
     const withParts = parts.map((part, index) => sql`${new Sql(`w${index}`, [])} AS (${part}), `);
-    const { turn, insert } = telling(shard, tells ? this.#told : []);
+    const { turn, insert } = telling(shard, alone ? this.#told : []);
     // PostgreSQL runs the parts that no other reads from the last to the first, so the commit takes its turn at the end.
-    const first = tells ? sql`turn AS MATERIALIZED (${turn}), told AS (${insert}), ` : sql``;
+    const first = alone ? sql`turn AS MATERIALIZED (${turn}), told AS (${insert}), ` : sql``;
     const before = withParts.reduce((all, part) => sql`${all}${part}`, first);
     return sql`WITH ${before}saved AS (${upsert(shard, versions)})
       SELECT ${rollbackUnless(sql`count(*) = ${versions.length} AND ${this.#isOfGeneration()}`)}

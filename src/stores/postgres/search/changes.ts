@@ -15,7 +15,7 @@ export class Changes {
 
   /**
    * @param retention how long the feed goes back, in milliseconds
-   * @param onWait called if there are commits that cannot be told yet, because one before them is not visible
+   * @param onWait called if commits have to wait for one before them that is not visible yet
    */
   async page(query: ChangesQuery, retention: number, run: Run, onWait: () => void): Promise<ChangePage> {
     const { after, types, limit } = changesWindowOf(query);
