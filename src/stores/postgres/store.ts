@@ -23,7 +23,7 @@ import { Commits } from './commit/commit.js';
 import { type PostgresStoreConfig, type PostgresStoreOptions, resolveConfig } from './database/config.js';
 import type { PostgresPool } from './database/driver.js';
 import { storeError } from './database/errors.js';
-import { Changes } from './search/changes.js';
+import { PostgresChanges } from './search/changes.js';
 import { explainCall } from './search/explain.js';
 import { IndexStatus } from './maintenance/index-status.js';
 import { IndexWork } from './maintenance/index-work.js';
@@ -87,7 +87,7 @@ export class PostgresStore implements ResourceStore {
   readonly #refresh: SegmentRefresh;
   readonly #config: PostgresStoreConfig;
   readonly #accessEpoch = new SharedRead(() => readAccessEpoch(this.#routes.readerOf(SERVER_SCOPE, undefined).run));
-  readonly #changes = new Changes();
+  readonly #changes = new PostgresChanges();
   readonly #feedUpkeep: FeedUpkeep;
   readonly #watchers = new Watchers();
   #closed = false;

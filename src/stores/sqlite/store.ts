@@ -41,7 +41,7 @@ import { backgroundReindexing, reindex, reindexFew, type ReindexOptions } from '
 import { ReadCalls } from './read-calls.js';
 import { SegmentRefresh } from '../sql/segment-refresh.js';
 import { FLUSH_LOADING, SqliteRefreshPort } from './segment-refresh.js';
-import { changePage } from './search/changes.js';
+import { SqliteChanges } from './search/changes.js';
 import { RemovalWatch } from './removal-watch.js';
 import { storeRemoval } from './store-removal.js';
 import { Threads } from './threads/threads.js';
@@ -65,6 +65,7 @@ export class SqliteStore implements ResourceStore {
   readonly removal: StoreRemoval;
   readonly #database: SqliteDatabase;
   readonly #ownsDatabase: boolean;
+  readonly #changes: SqliteChanges;
   readonly #watchers = new Watchers();
   readonly #config: Pick<SqliteStoreConfig, 'changeRetention' | 'clock'>;
   readonly #connection: Connection;
@@ -137,6 +138,7 @@ export class SqliteStore implements ResourceStore {
     if (!isReader) connection.segments.needs = this.#segments;
     this.#reads = new ReadCalls(connection, calls, this.#indexes);
     const { statements, dictionaries, status } = connection;
+    this.#changes = new SqliteChanges(statements);
     const work = (this.#work = new IndexWork(model, this.#database, statements, dictionaries, status));
     this.#reindexing = backgroundReindexing(work, storeError);
     try {
@@ -213,9 +215,8 @@ export class SqliteStore implements ResourceStore {
 
   async changes(query: ChangesQuery, options?: CallOptions): Promise<ChangePage> {
     const { changeRetention, clock } = this.#config;
-    const { statements } = this.#connection;
     return this.#calls.run(options, () =>
-      asOfNow(this.#database, () => changePage(statements, query, clock().getTime() - changeRetention)),
+      asOfNow(this.#database, () => this.#changes.page(query, clock().getTime() - changeRetention)),
     );
   }
 

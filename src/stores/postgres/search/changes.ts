@@ -1,6 +1,6 @@
 import { type ChangePage, type ChangesQuery, changesWindowOf, type CommittedChange } from '../../../store/changes.js';
 import { versionBefore } from '../../../store/versioned.js';
-import { FEED_SECRET, feedNumber, feedPosition } from '../../sql/feed-position.js';
+import { FEED_SECRET, FeedPositions } from '../../sql/feed-position.js';
 import { type Sql, sql } from '../../sql/sql.js';
 import { NOW, settled } from '../rows/feed.js';
 import type { Run } from '../database/run.js';
@@ -9,9 +9,9 @@ import { byKey } from '../rows/by-key.js';
 import { projectKey } from '../rows/keys.js';
 
 /** Reads the feed, always on the primary: replicas would know of different commits. */
-export class Changes {
+export class PostgresChanges {
   /** Every database has its own, for good. */
-  #secret: string | undefined;
+  #positions: FeedPositions | undefined;
 
   /**
    * @param retention how long the feed goes back, in milliseconds
@@ -21,10 +21,10 @@ export class Changes {
     const { after, types, limit } = changesWindowOf(query);
     const { project } = query;
     const shard = projectKey(project);
-    const secret = (this.#secret ??= await readSecret(run));
+    const positions = (this.#positions ??= new FeedPositions(await readSecret(run)));
     const positionOf = ([number, at]: Place): string =>
-      feedPosition(secret, BigInt(number), JSON.stringify([shard, number, String(at)]));
-    const start = after === undefined ? undefined : feedNumber(secret, after);
+      positions.textOf(BigInt(number), JSON.stringify([shard, number, String(at)]));
+    const start = after === undefined ? undefined : positions.numberIn(after);
     const [row] = await run(ofPage(shard, (start ?? 0n).toString(), limit, retention));
     const [number, at, startAt, isForgotten, isOld, endNumber, endAt, waits] = row as unknown as PageRow;
     if (waits === true) onWait();

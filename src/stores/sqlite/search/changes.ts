@@ -1,48 +1,66 @@
 import { type ChangePage, type ChangesQuery, changesWindowOf, type CommittedChange } from '../../../store/changes.js';
 import { versionBefore } from '../../../store/versioned.js';
-import { FEED_SECRET, feedNumber, feedPosition } from '../../sql/feed-position.js';
+import { FEED_SECRET, FeedPositions } from '../../sql/feed-position.js';
 import type { Statements } from '../database/statements.js';
 
 /**
- * A page of the changes of a project, in one state of the file.
+ * The feed of a file: its table of versions. Keys grow in the order of commits, and each commit begins with an odd key (see
+ * versions.ts).
  *
- * The table of versions is the feed: keys grow in the order of commits, and each commit begins with an odd key (see
- * versions.ts). A position is the key of a version with its mark, which another version of that key does not have: after a
- * restore, a key that was given is gone or belongs to another.
- *
- * @param oldest the first instant that the feed goes back to. Milliseconds since 1970.
+ * A position is the key of a version with its mark, which another version of that key does not have: after a restore, a key
+ * that was given is gone or belongs to another.
  */
-export function changePage(statements: Statements, query: ChangesQuery, oldest: number): ChangePage {
-  const { after, types, limit } = changesWindowOf(query);
-  const { project } = query;
-  const [secret] = statements.read(READ_SECRET).get() as [string];
-  const positionOf = (place: Place): string => feedPosition(secret, BigInt(place[0]), JSON.stringify([project, place]));
-  const current = positionOf(placeOf(statements, NEWEST));
-  if (after === undefined) return { changes: [], position: current, isReset: false };
-  if (after === current) return { changes: [], position: after, isReset: false };
-  const start = Number(feedNumber(secret, after));
-  const isKnown = Number.isSafeInteger(start) && positionOf(placeOf(statements, AT, start)) === after;
-  const page = isKnown ? (statements.read(FIRST_COMMITS).get(start, limit) as Range | undefined) : undefined;
-  if (page === undefined || page[2] < oldest) return { changes: [], position: current, isReset: true };
-  const [next, end] = page;
-  const rows = statements.read(CHANGES).all(next, end, project) as readonly ChangeRow[];
-  const changes: CommittedChange[] = [];
-  let commit: number | undefined;
-  let position = '';
-  for (const [number, type, id, isErased, isDeletion, ...place] of rows.toReversed()) {
-    if (types?.has(type) === false) continue;
-    if (number !== commit) position = positionOf(place);
-    commit = number;
-    const kind = isDeletion === 0 ? 'put' : isErased === 1 ? 'erase' : 'delete';
-    const versionId = String(place[2]);
-    changes.push({ kind, key: { project, type, id }, versionId, before: versionBefore(versionId), position });
-  }
-  return { changes: changes.reverse(), position: positionOf(placeOf(statements, AT, end)), isReset: false };
-}
+export class SqliteChanges {
+  readonly #statements: Statements;
+  #known: FeedPositions | undefined;
 
-/** The place of a version; {@link BEGINNING} if there is none. */
-function placeOf(statements: Statements, statement: string, ...values: readonly number[]): Place {
-  return (statements.read(statement).get(...values) as Place | undefined) ?? BEGINNING;
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /**
+   * A page of the changes of a project, in one state of the file.
+   *
+   * @param oldest the first instant that the feed goes back to. Milliseconds since 1970.
+   */
+  page(query: ChangesQuery, oldest: number): ChangePage {
+    const { after, types, limit } = changesWindowOf(query);
+    const { project } = query;
+    const positions = this.#positions();
+    const positionOf = (place: Place): string => positions.textOf(BigInt(place[0]), JSON.stringify([project, place]));
+    const current = positionOf(this.#placeOf(NEWEST));
+    if (after === undefined || after === current) return { changes: [], position: current, isReset: false };
+    const start = Number(positions.numberIn(after));
+    const isKnown = Number.isSafeInteger(start) && positionOf(this.#placeOf(AT, start)) === after;
+    const page = isKnown ? (this.#statements.read(FIRST_COMMITS).get(start, limit) as Range | undefined) : undefined;
+    if (page === undefined || page[2] < oldest) return { changes: [], position: current, isReset: true };
+    const [next, end] = page;
+    const rows = this.#statements.read(CHANGES).all(next, end, project) as readonly ChangeRow[];
+    const changes: CommittedChange[] = [];
+    let commit: number | undefined;
+    let position = '';
+    for (const [number, type, id, isErased, isDeletion, ...place] of rows.toReversed()) {
+      if (number !== commit) position = positionOf(place);
+      commit = number;
+      if (types?.has(type) === false) continue;
+      const kind = isDeletion === 0 ? 'put' : isErased === 1 ? 'erase' : 'delete';
+      const versionId = String(place[2]);
+      changes.push({ kind, key: { project, type, id }, versionId, before: versionBefore(versionId), position });
+    }
+    return { changes: changes.reverse(), position: positionOf(this.#placeOf(AT, end)), isReset: false };
+  }
+
+  /** The file may be another one by now. */
+  #positions(): FeedPositions {
+    const [secret] = this.#statements.read(READ_SECRET).get() as [string];
+    if (this.#known?.secret !== secret) this.#known = new FeedPositions(secret);
+    return this.#known;
+  }
+
+  /** The place of a version; {@link BEGINNING} if there is none. */
+  #placeOf(statement: string, ...values: readonly number[]): Place {
+    return (this.#statements.read(statement).get(...values) as Place | undefined) ?? BEGINNING;
+  }
 }
 
 type Range = readonly [first: number, last: number, updated: number];
