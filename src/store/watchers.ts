@@ -16,14 +16,19 @@ export class Watchers {
     };
   }
 
-  /** The projects that somebody watches. */
-  get projects(): Iterable<string> {
-    return this.#projects.keys();
+  /** True if somebody watches. */
+  get hasAny(): boolean {
+    return this.#projects.size > 0;
   }
 
   /** Calls the listeners of these projects: at once, or as soon as 50 ms have passed since their last call. */
   tell(projects: Iterable<string>): void {
-    if (this.#projects.size > 0) for (const project of projects) this.#projects.get(project)?.tell();
+    if (this.hasAny) for (const project of projects) this.#projects.get(project)?.tell();
+  }
+
+  /** The same for all projects. */
+  tellAll(): void {
+    this.tell([...this.#projects.keys()]);
   }
 }
 

@@ -42,7 +42,7 @@ import { ReadCalls } from './read-calls.js';
 import { SegmentRefresh } from '../sql/segment-refresh.js';
 import { FLUSH_LOADING, SqliteRefreshPort } from './segment-refresh.js';
 import { SqliteChanges } from './search/changes.js';
-import { RemovalWatch } from './removal-watch.js';
+import { Lookout } from './lookout.js';
 import { storeRemoval } from './store-removal.js';
 import { Threads } from './threads/threads.js';
 import { asOfNow, assertNoTransaction } from './database/transaction.js';
@@ -72,7 +72,10 @@ export class SqliteStore implements ResourceStore {
   readonly #work: IndexWork;
   readonly #reindexing: BackgroundWork;
   readonly #calls: CallRunner;
-  readonly #watch: RemovalWatch;
+  readonly #removals: Lookout;
+  readonly #commits = new Lookout('commitMs', () => this.#lookForCommits());
+  /** What SQLite changes when another connection commits. */
+  #dataVersion: unknown;
   readonly #indexes: IndexesOnDemand;
   readonly #refreshPort: SqliteRefreshPort;
   readonly #segments: SegmentRefresh;
@@ -130,8 +133,8 @@ export class SqliteStore implements ResourceStore {
       tell: (projects) => this.#watchers.tell(projects),
       removed: () => this.#noteSegments(),
     });
-    this.#watch = new RemovalWatch(() => this.#lookForRemovals());
-    connection.contents.onFilled = () => this.#watch.start();
+    this.#removals = new Lookout('removalMs', () => this.#lookForRemovals());
+    connection.contents.onFilled = () => this.#removals.start();
     this.#indexes = new IndexesOnDemand(connection, calls);
     this.#refreshPort = new SqliteRefreshPort(connection, calls);
     this.#segments = new SegmentRefresh(this.#refreshPort, FLUSH_LOADING);
@@ -220,9 +223,12 @@ export class SqliteStore implements ResourceStore {
     );
   }
 
-  /** Hears of the commits of this store, not of those of other processes. */
+  /** Hears of the commits of every process within 50 ms, but not to which project those of others were. */
   watch(project: string, listener: () => void): () => void {
-    return this.#watchers.watch(project, listener);
+    if (!this.#watchers.hasAny) this.#lookForCommits();
+    const stop = this.#watchers.watch(project, listener);
+    this.#commits.start();
+    return stop;
   }
 
   async close(): Promise<void> {
@@ -231,7 +237,8 @@ export class SqliteStore implements ResourceStore {
       await this.#segments.close();
     }
     if (!this.#calls.close()) return;
-    this.#watch.stop();
+    this.#removals.stop();
+    this.#commits.stop();
     await this.#reindexing.stop();
     await this.#calls.closeThreads();
     if (this.#ownsDatabase) this.#database.close();
@@ -348,6 +355,19 @@ export class SqliteStore implements ResourceStore {
       status.forget();
       return status.isOurs;
     });
+  }
+
+  /** @returns whether somebody watches */
+  #lookForCommits(): boolean {
+    if (this.#calls.isClosed) return false;
+    try {
+      const version = this.#database.pragma('data_version', { simple: true });
+      if (version !== this.#dataVersion) this.#watchers.tellAll();
+      this.#dataVersion = version;
+    } catch {
+      // The file is locked or lost; the next look may succeed.
+    }
+    return this.#watchers.hasAny;
   }
 
   /** @returns whether the cache holds resources that may be removed later */

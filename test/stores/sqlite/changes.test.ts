@@ -62,6 +62,19 @@ test('commits of one turn, of a thread and of several projects are each told who
   expect(paged).toEqual(commits);
 });
 
+test('watchers hear of commits by other connections', async () => {
+  const file = fileNamed('watched.db');
+  const [one, other] = [open(file), open(file)];
+  await putAll(one, resourceOf('Patient', 'a'));
+  const position = await positionIn(one);
+  const told = Promise.withResolvers<undefined>();
+  const stop = one.watch(PROJECT, () => told.resolve(undefined));
+  await putAll(other, resourceOf('Patient', 'b'));
+  await told.promise;
+  stop();
+  expect(await idsAfter(one, position)).toEqual([['b']]);
+});
+
 test('a commit whose first version was purged is still told whole', async () => {
   const store = open(fileNamed('purged.db'));
   const position = await positionIn(store);

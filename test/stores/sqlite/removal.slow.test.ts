@@ -8,7 +8,7 @@ import type { ResourceStore } from '../../../src/store/store.js';
 import type { EraseWrite } from '../../../src/store/write.js';
 import { Contents } from '../../../src/stores/sqlite/rows/contents.js';
 import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
-import { REMOVAL_TUNING } from '../../../src/stores/sqlite/removal-watch.js';
+import { LOOKOUT_TUNING } from '../../../src/stores/sqlite/lookout.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { THREAD_TUNING } from '../../../src/stores/sqlite/database/tuning.js';
 import { keyOf, PROJECT, put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
@@ -19,7 +19,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 
 const fileNamed = temporaryFolder();
 const { turnMs } = PACE;
-const TUNING = { ...THREAD_TUNING, ...REMOVAL_TUNING };
+const TUNING = { ...THREAD_TUNING };
 const open: SqliteStore[] = [];
 let files = 0;
 
@@ -212,7 +212,7 @@ test('an idle connection drops resources that another connection erased', async 
   vi.spyOn(Contents.prototype, 'forget').mockImplementation(function (this: Contents) {
     held.push(this.cachedBytes);
   });
-  vi.advanceTimersByTime(REMOVAL_TUNING.watchMs - 1);
+  vi.advanceTimersByTime(LOOKOUT_TUNING.removalMs - 1);
   expect(held).toEqual([]);
   vi.advanceTimersByTime(1);
   expect(held).toEqual([expect.toSatisfy((bytes: number) => bytes > 18_000)]);
