@@ -9,7 +9,7 @@ export const FEED_SECRET = 'feed_secret';
  * position says nothing of how much others write, nobody can make one up, and equal positions are equal texts.
  */
 export class FeedPositions {
-  // PERF: making them takes 30 µs, and they serve any number of blocks.
+  // Making them takes 30 µs, and they serve any number of blocks.
   readonly #cipher: Cipheriv;
   readonly #decipher: Decipheriv;
 
