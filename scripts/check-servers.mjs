@@ -22,6 +22,7 @@ const SERVERS = [
     script: 'pothos.mjs',
     graphql: 'graphql@17',
   },
+  { name: 'event-stream', packages: ['graphql-sse@2', '@apollo/client@4', 'rxjs@7'], script: 'event-stream.mjs' },
   { name: 'nexus', packages: ['nexus@1'], script: 'nexus.mjs' },
 ];
 const SOURCES = [join(ROOT, 'examples', 'servers'), join(ROOT, 'scripts', 'servers')];

@@ -179,7 +179,7 @@ export const ERROR_CODES = {
   'too-costly': { status: 422, issue: 'too-costly' },
   /** Too many requests of the caller or the project are waiting; a retry after `details.retryAfter` may succeed. */
   throttled: { status: 429, issue: 'throttled' },
-  /** A subscription cannot go on, since what its reader knows is not certain any more: read anew, and subscribe again. */
+  /** A subscription cannot continue, since what its reader knows is not certain any more: search again, and subscribe again. */
   reset: { status: 410, issue: 'processing' },
   /** The host's `signal` or the time limit ended the work. */
   aborted: { status: 503, issue: 'timeout' },

@@ -50,7 +50,7 @@ export interface FhirGraphqlResult<Data = { [key: string]: unknown }> {
   readonly extensions?: {
     /** Present with `reportCost`. */
     readonly cost?: RequestCost;
-    /** Of a subscription: where to go on after this event, see `subscribeFhirGraphql`. */
+    /** Of a subscription: where to continue after this event, see `subscribeFhirGraphql`. */
     readonly position?: string;
     /** Warnings about what a mutation has written, such as a SearchParameter, which has no effect on searches. */
     readonly outcome?: OperationOutcome;

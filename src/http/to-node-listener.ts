@@ -2,6 +2,7 @@ import { stringifyJson } from '../fhir/json/stringify-json.js';
 import { FhirError } from '../fhir/error.js';
 import { byteLength } from '../platform/bytes.js';
 import type { FhirHandler } from './exchange/handler-config.js';
+import { EVENT_STREAM } from './exchange/event-stream.js';
 import {
   byteLengthInTurns,
   isList,
@@ -117,11 +118,12 @@ async function sendStream(
   gone: AbortSignal,
   reader: ReadableStreamDefaultReader<Uint8Array>,
 ): Promise<void> {
-  // A body of one chunk is complete and has a length.
   const first = (await reader.read()).value;
-  const second = first === undefined ? undefined : (await reader.read()).value;
-  writeHead(outgoing, answer, first === undefined || second !== undefined ? undefined : lengthOf(first));
-  if (second === undefined) {
+  // A body of one chunk is complete and has a length, unless it is a stream of events, which come one by one.
+  const isLive = answer.headers['content-type']?.startsWith(EVENT_STREAM) === true;
+  const second = first === undefined || isLive ? undefined : (await reader.read()).value;
+  writeHead(outgoing, answer, first === undefined || second !== undefined || isLive ? undefined : lengthOf(first));
+  if (second === undefined && !isLive) {
     outgoing.end(first);
     return;
   }

@@ -49,7 +49,7 @@ export function isSeenApart({ past, now }: ChangedResource): boolean {
   return [...past, now].some((version) => version !== null && hasResourcesInside(version.resource));
 }
 
-/** A resource without what each write changes: the id of the version and its time are no difference by themselves. */
+/** A resource without what each write changes: a difference of the version's id and time alone does not count. */
 export function withoutVersion(resource: AnyResource): JsonObject {
   const elements = elementsOf(resource);
   const { meta } = elements;

@@ -16,9 +16,9 @@ import { isBroad, SubscriptionIndex } from './subscription-index.js';
 /** Events of a page, for one stream. */
 export interface LiveBatch {
   readonly events: readonly LiveEvent[];
-  /** Where the page began: a reader that has not seen all events goes on here. */
+  /** Where the page began: a reader that has not seen all events continues here. */
   readonly from: string;
-  /** Where a reader that has seen all events goes on. */
+  /** Where a reader that has seen all events continues. */
   readonly position: string;
 }
 
@@ -33,7 +33,7 @@ export interface FeedStream extends Followed {
   readonly baseUrl: string | undefined;
   /** The stream gets its next events, which it waits for. */
   deliver(batch: LiveBatch): void;
-  /** The stream ends; without an error if it simply stops. */
+  /** The stream ends; without an error if it stops. */
   end(error?: FhirError): void;
 }
 
@@ -298,9 +298,9 @@ export function endsAt({ isReset, lost }: LivePage, { view: { type } }: Followed
   return isReset || lost.has(type);
 }
 
-/** The end of a stream whose reader has to read anew. */
+/** The end of a stream whose reader has to search again. */
 export function reset(reason: string): FhirError {
-  return new FhirError('reset', `The subscription cannot go on: ${reason}; read anew, and subscribe again`);
+  return new FhirError('reset', `The subscription cannot continue: ${reason}; search again, and subscribe again`);
 }
 
 /** How a stream ends by an error: undefined if its store was closed; `later` if the store may answer again. */

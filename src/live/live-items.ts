@@ -77,7 +77,7 @@ export function liveItems<Item>(
   return generator;
 }
 
-/** The position to go on after each item of a batch: only after the last one, nothing of the page is left. */
+/** The position to continue after each item of a batch: only after the last one, nothing of the page is left. */
 export function positionsOf<Item>(items: readonly Item[], { from, position }: LiveBatch): readonly string[] {
   return items.map((_, index) => (index === items.length - 1 ? position : from));
 }

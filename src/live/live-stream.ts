@@ -148,7 +148,7 @@ export class LiveStream implements FeedStream {
       return event === undefined ? [] : [event];
     });
     if (events.length > 0) return { events, from: position, position: page.position };
-    // What is after this position is after the head too, unless the feed was read meanwhile.
+    // What is after this position is after the head too, unless the feed was read since.
     return page.position === position && this.#feed.mark === mark ? this.#wait(position) : undefined;
   }
 

@@ -187,7 +187,7 @@ export interface Repository {
    * sets); the store does not list its changes
    * @throws FhirError `throttled` - more subscriptions than `limits.streams` allows
    * @throws FhirError `reset`, while it runs - what the reader knows is not certain any more: the position is too old or of
-   * another database, the caller's rules have changed, content was erased. Read anew, and subscribe again.
+   * another database, the caller's rules have changed, content was erased. Search again, and subscribe again.
    * @throws FhirError the codes of `signIn`, while it runs - the caller could not sign in any more
    *
    * @example
@@ -247,7 +247,7 @@ export interface UpdateOptions extends MatchOptions {
 
 /** Options of `subscribe`. */
 export interface SubscribeOptions {
-  /** The position of an event, to go on after it. Default: the position at the call. */
+  /** The position of an event, to continue after it. Default: the position at the call. */
   readonly after?: string | undefined;
   /** Ends the subscription, without an error. */
   readonly signal?: AbortSignal | undefined;
@@ -260,7 +260,7 @@ export interface ResourceEvent<Resource> {
   readonly id: string;
   /** The current version; absent for `leave`. */
   readonly resource?: Resource | undefined;
-  /** Where to go on after a break: opaque. Going on there misses nothing, and repeats some events at most. */
+  /** Where to continue after a break: opaque. A subscription after it misses nothing, and repeats some events at most. */
   readonly position: string;
 }
 

@@ -55,7 +55,7 @@ export async function executePlan(
 }
 
 /**
- * Runs the field of a subscription for one event: its resource is that of the event, and what is below it is found as ever.
+ * Runs the field of a subscription for one event: its resource is that of the event, and what is below it is found as always.
  *
  * @throws as {@link executePlan}
  */
