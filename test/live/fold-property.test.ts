@@ -11,10 +11,14 @@ import type { Repository, ResourceEvent } from '../../src/repository/repository.
 
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { member, type MemberSetup } from '../access/policies.js';
 import { QUESTIONS, type Question } from '../access/questions.js';
 import { ALL_KEYS, fill, plain, projectContent, resourceOf, type Json } from '../access/world.js';
+import { postgresPool } from '../stores/postgres/pool.js';
 import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
+import { namedStores } from '../support/named-stores.js';
 import { until } from '../support/until.js';
 
 const CASES = IS_LONG ? 200 : IS_WHOLE ? 20 : 3;
@@ -44,11 +48,18 @@ const CASE = fc.record({
   questions: fc.subarray([...QUESTIONS], { minLength: 2, maxLength: 4 }),
 });
 
-describe.each([['memory', SEED, () => new MemoryStore()]] as const)('on a %s store', (_, seed, open) => {
+const STORES = namedStores([
+  ['memory', SEED, CASES, () => new MemoryStore()],
+  ['SQLite', SEED + 1, CASES, () => new SqliteStore(':memory:')],
+  // A tenth of the speed.
+  ['PostgreSQL', SEED + 2, Math.ceil(CASES / 20), async () => new PostgresStore(await postgresPool())],
+] as const);
+
+describe.each(STORES)('on a %s store', (_, seed, runs, open) => {
   test('eight readers with different policies who apply the events have what a search finds, and hear of nothing else', async () => {
     let followed = 0;
     const check = async (drawn: typeof CASE extends fc.Arbitrary<infer Drawn> ? Drawn : never): Promise<void> => {
-      const store: ResourceStore = open();
+      const store: ResourceStore = await open();
       try {
         await fill(store, 'alpha', drawn.content);
         const readers: Reader[] = [];
@@ -69,7 +80,7 @@ describe.each([['memory', SEED, () => new MemoryStore()]] as const)('on a %s sto
         await store.close();
       }
     };
-    await fc.assert(fc.asyncProperty(CASE, check), { numRuns: cases(CASES), seed, endOnFailure: true });
+    await fc.assert(fc.asyncProperty(CASE, check), { numRuns: cases(runs), seed, endOnFailure: true });
     expect(followed).toBeGreaterThan(0);
   });
 });
