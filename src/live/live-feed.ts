@@ -66,13 +66,18 @@ export class LiveFeed {
   readonly #held = new Map<string, number>();
   #broad = 0;
   readonly #groups = new Map<string, Group>();
+  /** The number of groups of each type. */
+  readonly #types = new Map<string, number>();
   /** By base URL. */
   readonly #indexes = new Map<string | undefined, SubscriptionIndex<Group>>();
-  readonly #waiting = new Set<FeedStream>();
+  /** With the mark at which they began to wait. */
+  readonly #waiting = new Map<FeedStream, number>();
   readonly #pages = new Map<string, Promise<LivePage>>();
   /** Undefined while nobody waits. */
   #head: string | undefined;
   #mark = 0;
+  #confirmed: Promise<void> = Promise.resolve();
+  #nextConfirmed: Promise<void> | undefined;
   #epoch: string | undefined;
   #checked = 0;
   #hasNews = false;
@@ -113,6 +118,7 @@ export class LiveFeed {
     const group = getOrCreate(this.#groups, key, (): Group => {
       if (isBroadened) this.#broad += 1;
       const { type, criteria } = view;
+      this.#types.set(type, (this.#types.get(type) ?? 0) + 1);
       const made = { key, type, criteria, view, differs: stream.differs, streams: new Set<FeedStream>() };
       getOrCreate(this.#indexes, baseUrl, () => new SubscriptionIndex<Group>()).add(made);
       return made;
@@ -132,6 +138,9 @@ export class LiveFeed {
     group.streams.delete(stream);
     if (group.streams.size === 0) {
       if (isBroad(group.criteria)) this.#broad -= 1;
+      const others = this.#types.get(group.type)! - 1;
+      if (others === 0) this.#types.delete(group.type);
+      else this.#types.set(group.type, others);
       this.#groups.delete(group.key);
       this.#indexes.get(stream.baseUrl)!.delete(group);
     }
@@ -151,12 +160,12 @@ export class LiveFeed {
   /** The stream is at the head, and waits. */
   wait(stream: FeedStream, position: string): void {
     this.#head ??= position;
-    this.#waiting.add(stream);
+    this.#waiting.set(stream, this.#mark);
   }
 
   /** The page after a position, with the types of all streams. */
   page(from: string): Promise<LivePage> {
-    const types = [...new Set(Array.from(this.#groups.values(), ({ type }) => type))].sort();
+    const types = [...this.#types.keys()].sort();
     const key = `${from} ${types.join()}`;
     const known = this.#pages.get(key);
     if (known !== undefined) return known;
@@ -169,8 +178,18 @@ export class LiveFeed {
     return page;
   }
 
-  /** Confirms the rights of all callers, if they may have changed. */
-  async confirm(): Promise<void> {
+  /** Confirms the rights of all callers as they are after the call. Calls during one confirmation share the next. */
+  confirm(): Promise<void> {
+    this.#nextConfirmed ??= this.#confirmed.then(() => {
+      const confirmed = this.#confirm();
+      this.#confirmed = confirmed.catch(() => undefined);
+      this.#nextConfirmed = undefined;
+      return confirmed;
+    });
+    return this.#nextConfirmed;
+  }
+
+  async #confirm(): Promise<void> {
     const epoch = await this.store.accessEpoch?.();
     const isSame = epoch !== undefined && epoch === this.#epoch;
     const isDue = performance.now() - this.#checked >= RECHECK_MS;
@@ -231,20 +250,23 @@ export class LiveFeed {
 
   /** Passes a page to the streams that wait, and moves the head. */
   async #pass(page: LivePage): Promise<void> {
-    const waiting = new Set(this.#waiting);
     // Streams that come now wait for the next page.
     this.#head = page.position;
-    this.#mark += 1;
+    const mark = (this.#mark += 1);
+    const isWaiting = (stream: FeedStream): boolean => (this.#waiting.get(stream) ?? mark) < mark;
     const pace = new Pace();
     const batches = new Map<FeedStream, LiveEvent[]>();
-    for (const stream of waiting)
-      if (endsAt(page, stream)) stream.end(reset('what it has shown is not known any more'));
+    if (page.isReset || page.lost.size > 0) {
+      for (const stream of this.#waiting.keys()) {
+        if (endsAt(page, stream)) stream.end(reset('what it has shown is not known any more'));
+      }
+    }
     for (const resource of page.resources) {
       for (const group of this.#candidates(resource)) {
         if (pace.isSpent) await pace.next();
         const shared = isSeenApart(resource) ? undefined : { event: liveEvent(group, resource) };
         for (const stream of group.streams) {
-          if (!waiting.has(stream)) continue;
+          if (!isWaiting(stream)) continue;
           const { event } = shared ?? { event: liveEvent(stream, resource) };
           if (event !== undefined) getOrCreate(batches, stream, (): LiveEvent[] => []).push(event);
         }
