@@ -61,7 +61,7 @@ class Queries {
       .prepare<[number, string, number], string>(
         `SELECT version.text FROM token JOIN resource ON resource.key = token.resource
          JOIN version ON version.key = resource.content
-         WHERE token.parameter = ? AND token.code = ? AND token.system = 0 ORDER BY id LIMIT ?`,
+         WHERE token.parameter = ? AND token.grp = 0 AND token.code = ? AND token.system = 0 ORDER BY id LIMIT ?`,
       )
       .pluck();
     this.#byId = database.prepare(

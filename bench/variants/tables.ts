@@ -33,7 +33,7 @@ export class Tables {
   byToken<Resource>(type: string, code: string, count: number): (value: string) => Resource[] {
     const statement = this.#texts<[number, string, number]>(`SELECT version.text FROM (
         SELECT content, id FROM token JOIN resource ON resource.key = token.resource
-        WHERE parameter = ? AND code = ? AND system = 0 ORDER BY id LIMIT ?) AS page
+        WHERE parameter = ? AND grp = 0 AND code = ? AND system = 0 ORDER BY id LIMIT ?) AS page
       JOIN version ON version.key = page.content ORDER BY page.id`);
     const parameter = this.#parameter(type, code);
     return (value) => statement.all(parameter, value, count).map((text) => this.#parse<Resource>(text));

@@ -75,6 +75,12 @@ export function setName(run: string, qualifier: string, text: string): string {
   return bounded(`${escapeRun(run)}=${qualifier}|${escapePart(text)}`);
 }
 
+/** The run and the text of the set with a name. Undefined for other rows, and for texts that are not plain in the name. */
+export function setOfName(name: string): { readonly run: string; readonly text: string } | undefined {
+  const [, run, text] = /^([\w-]+)=.*(?<!\\)\|([^|\\]+)$/su.exec(name) ?? [];
+  return run === undefined || text === undefined || name.length > MAX_NAME ? undefined : { run, text };
+}
+
 /** Maximum length of a name that is stored whole. */
 const MAX_NAME = 128;
 

@@ -111,6 +111,10 @@ export interface SqlDialect {
 
   /** Whether quantities and the components of composites are in indexes by value. Otherwise only segments find by them. */
   readonly measuresByValue: boolean;
+  /**
+   * Whether the index by value has all tokens of a parameter with these codes; undefined: with any code. Absent if it always has.
+   */
+  readonly listsCodes?: (parameter: SqlValue, codes: readonly string[] | undefined) => boolean;
   /** A condition that is always true and ends the statement at the deadline of its call; see `CallOptions.deadline`. */
   readonly inTime?: (key: Sql) => Sql;
 

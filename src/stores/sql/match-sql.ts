@@ -1,10 +1,11 @@
 import type { Criteria, MatchCriteria } from '../../search/criteria/criteria.js';
+import { requiredCodes } from '../../search/criteria/value-test.js';
 import { TABLE_NAMES } from './index-tables.js';
 import { mergeTests } from './merge-tests.js';
 import { type IndexedTest, lookupsFor } from './operators.js';
 import type { Lookup } from './lookup.js';
 import { inTime, ofParameter, parameterKey, type RowScope, valuesOf } from './rows.js';
-import { allOf, anyOf, exists, FALSE, type Sql, sql } from './sql.js';
+import { allOf, anyOf, exists, FALSE, type Sql, sql, type SqlValue } from './sql.js';
 import { pushTo } from '../../platform/collections.js';
 
 const X = sql`x`;
@@ -27,7 +28,8 @@ export function matchCondition(parameter: string, matches: readonly MatchCriteri
   const resource = sql`${scope.row}.key`;
   const conditions = lookupsByTable(matches, scope).map(([table, lookups]) => {
     const [only] = lookups;
-    const point = isPlain && lookups.length === 1 && only!.isPoint === true ? scope.dialect.byPoint : undefined;
+    const isPoint = isPlain && lookups.length === 1 && only!.isPoint === true && areListed(matches, key, scope);
+    const point = isPoint ? scope.dialect.byPoint : undefined;
     const { from, where } = point?.(table, X, resource, key) ?? valuesOf(table, X, resource, key, scope);
     return exists(from, allOf([where, anyOf(lookups.map(({ condition }) => condition))]));
   });
@@ -46,6 +48,7 @@ export function matchScans(
   if (key === undefined) return [];
   // Components of composites are in no index by value; see schema.ts.
   if (parameter.includes('$') || matches.some(({ test }) => test.kind === 'text')) return undefined;
+  if (!areListed(matches, key, scope)) return undefined;
   const selects: Sql[] = [];
   for (const [table, lookups] of lookupsByTable(matches, scope)) {
     for (const { scans } of lookups) {
@@ -59,6 +62,15 @@ export function matchScans(
     }
   }
   return selects;
+}
+
+/** Whether the index by value has all values of a parameter that pass one of the tests. */
+export function areListed(matches: readonly MatchCriteria[], key: SqlValue, { dialect }: RowScope): boolean {
+  const { listsCodes } = dialect;
+  return (
+    listsCodes === undefined ||
+    matches.every(({ test }) => test.kind !== 'token' || listsCodes(key, requiredCodes(test)))
+  );
 }
 
 /** The tables that hold values of the parameter, with the lookups in each. */

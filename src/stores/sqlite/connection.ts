@@ -60,7 +60,7 @@ export class Connection {
     this.contents = new Contents(statements, cacheBytes, guard);
     this.reads = new Reads(statements, dictionaries, this.contents);
     const snapshot = <Result>(work: () => Result): Result => asOfNow(database, work);
-    const status = (this.status = new IndexStatus(statements, model, opened, () => {
+    const status = (this.status = new IndexStatus(statements, model, dictionaries.frequentCodes, opened, () => {
       forgetAll(dictionaries);
       this.contents.forget();
       this.segments.forget();

@@ -26,6 +26,7 @@ async function makeFiles(name: string): Promise<{ readonly present: string; read
 
 /** Gives a file the form that it had in schema version 4. */
 const TO_SCHEMA_4 = `
+  DROP TABLE frequent_code;
   CREATE TABLE shape (
     key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, parameters TEXT NOT NULL, resources INTEGER NOT NULL DEFAULT 0,
     UNIQUE (collection, parameters));

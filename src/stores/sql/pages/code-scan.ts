@@ -1,5 +1,5 @@
 import type { Criteria, MatchCriteria } from '../../../search/criteria/criteria.js';
-import { lookupsByTable } from '../match-sql.js';
+import { areListed, lookupsByTable } from '../match-sql.js';
 import { matchesOfOneParameter } from './condition.js';
 import { parameterKey, type RowScope } from '../rows.js';
 import { anyOf, type Sql, type SqlValue } from '../sql.js';
@@ -20,7 +20,7 @@ export function codeRows(
   const { parameter, matches = [] } = matchesOfOneParameter(criteria) ?? {};
   if (parameter === undefined || parameter.includes('$') || !matches.every(isOfCode)) return undefined;
   const key = parameterKey(scope, parameter);
-  if (key === undefined) return undefined;
+  if (key === undefined || !areListed(matches, key, scope)) return undefined;
   const codes = lookupsByTable(matches, scope).flatMap(([, lookups]) => lookups.map(({ condition }) => condition));
   return { key, codes: anyOf(codes) };
 }

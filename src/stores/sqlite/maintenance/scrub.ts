@@ -2,6 +2,7 @@ import { FhirError } from '../../../fhir/error.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import type { IndexStatus } from '../schema/index-status.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
+import { removeUnusedCodes } from '../rows/frequent-codes.js';
 import { noteRemoval } from '../rows/removal-epoch.js';
 import type { Statements } from '../database/statements.js';
 import { inTransaction, untilUnlocked } from '../database/transaction.js';
@@ -23,6 +24,7 @@ export function scrub(database: SqliteDatabase, statements: Statements, status: 
       assertNotOvertaken(statements, status);
       noteRemoval(database, statements);
       for (const text of FORGET_NAMES) statements.write(text).run();
+      removeUnusedCodes(statements);
       database.exec(DROP_ZONES);
       // Samples of indexed values, which exist if the host had SQLite gather statistics.
       if (statements.read(HAS_SAMPLES).get() !== undefined) database.exec('DELETE FROM sqlite_stat4');

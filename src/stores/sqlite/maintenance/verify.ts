@@ -168,6 +168,7 @@ function knownNames({ collections, parameters, resources, systems }: Dictionarie
     parameters: { intern: (collection, code) => parameters.find(collection, code) ?? UNKNOWN },
     resources: { intern: (collection, id) => resources.find(collection, id) ?? UNKNOWN },
     systems: { intern: (project, uri) => systems.find(project, uri) ?? UNKNOWN },
+    frequentCodes: { has: () => false },
   };
 }
 
@@ -225,6 +226,10 @@ const NO_PARAMETERS: ReadonlySet<SqlValue> = new Set();
 
 const MAX_PROBLEMS = 100;
 
+/** A code can become frequent after it was written, so -1 counts as 0: see frequent-codes.ts. */
 const ROWS = Object.fromEntries(
-  INDEX_TABLES.map((table) => [table, `SELECT ${INDEX_COLUMNS[table].join(', ')} FROM ${table} WHERE resource = ?`]),
+  INDEX_TABLES.map((table) => {
+    const columns = INDEX_COLUMNS[table].map((column) => (column === 'grp' ? 'max(grp, 0)' : column));
+    return [table, `SELECT ${columns.join(', ')} FROM ${table} WHERE resource = ?`];
+  }),
 ) as { readonly [Table in ValueTable]: string };

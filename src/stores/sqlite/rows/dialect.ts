@@ -13,7 +13,7 @@ export const NO_SYSTEM = 0;
 
 /** The SQL dialect of SQLite. Texts are compared byte by byte in UTF-8, which is the order of code points. */
 export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): SqlDialect {
-  const { collections, parameters, resources, systems } = dictionaries;
+  const { collections, parameters, resources, systems, frequentCodes } = dictionaries;
   return {
     model,
 
@@ -66,6 +66,10 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
     beginsWith: (text, part) => sql`instr(${text}, ${part}) = 1`,
     evaluate: textCondition,
     measuresByValue: false,
+    listsCodes: (parameter, codes) =>
+      codes === undefined
+        ? !frequentCodes.hasAny(parameter as number)
+        : !codes.some((code) => frequentCodes.has(parameter as number, code)),
     inTime: isInTime,
 
     plans: false,

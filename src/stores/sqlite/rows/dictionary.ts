@@ -1,4 +1,5 @@
 import { nameChecksum } from './checksum.js';
+import { FrequentCodes } from './frequent-codes.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import type { SqlValue } from '../../sql/sql.js';
 import type { Statements } from '../database/statements.js';
@@ -13,6 +14,7 @@ export interface Dictionaries {
   readonly resources: ResourceDictionary;
   /** Project, uri. */
   readonly systems: Dictionary<string>;
+  readonly frequentCodes: FrequentCodes;
 }
 
 export function createDictionaries(database: SqliteDatabase, statements: Statements): Dictionaries {
@@ -21,6 +23,7 @@ export function createDictionaries(database: SqliteDatabase, statements: Stateme
     parameters: new Dictionary(database, statements, 'parameter'),
     resources: new ResourceDictionary(database, statements, 'resource'),
     systems: new Dictionary(database, statements, 'system'),
+    frequentCodes: new FrequentCodes(statements),
   };
 }
 
@@ -32,6 +35,7 @@ export function settleAll(dictionaries: Dictionaries, committed: boolean): void 
 /** Clears all caches after a repair of the tables. */
 export function forgetAll(dictionaries: Dictionaries): void {
   for (const dictionary of all(dictionaries)) dictionary.forget();
+  dictionaries.frequentCodes.forget();
 }
 
 function all(dictionaries: Dictionaries): readonly Pick<Dictionary<string>, 'settle' | 'forget'>[] {

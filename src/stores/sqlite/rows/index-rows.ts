@@ -18,6 +18,7 @@ export interface Names {
   readonly parameters: NumberOf<number>;
   readonly resources: NumberOf<number>;
   readonly systems: NumberOf<string>;
+  readonly frequentCodes: { has(parameter: number, code: string): boolean };
 }
 
 interface NumberOf<Owner> {
@@ -47,17 +48,19 @@ export const INDEX_COLUMNS: { readonly [Table in ValueTable]: readonly string[] 
 /** Makes the rows of a resource, one per entry, in the order of `ordinal`. */
 export function addIndexRows(owner: IndexOwner, { entries, marks }: MarkedEntries, names: Names, rows: RowSinks): void {
   const { project, collection, resource } = owner;
-  let code: string | undefined;
+  let name: string | undefined;
   let parameter = 0;
   // PERF (import-rate): a resource has about 15 rows, so their parts get no arrays of their own.
   for (let ordinal = 0; ordinal < entries.length; ordinal++) {
     const { parameter: next, group, value } = entries[ordinal]!;
-    if (next !== code) parameter = names.parameters.intern(collection, (code = next));
+    if (next !== name) parameter = names.parameters.intern(collection, (name = next));
     const extreme = marks[ordinal]!;
     switch (value.kind) {
       case 'token': {
         const system = systemOf(names, project, value.system);
-        rows.token.next().push(resource, parameter, group, ordinal, value.code ?? null, system, extreme);
+        const { code = null } = value;
+        const isListed = group !== 0 || code === null || !names.frequentCodes.has(parameter, code);
+        rows.token.next().push(resource, parameter, isListed ? group : -1, ordinal, code, system, extreme);
         break;
       }
       case 'string': {

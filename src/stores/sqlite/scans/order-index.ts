@@ -59,6 +59,7 @@ export function orderIndexOf({ parameter, descending }: SortKey, scope: RowScope
   const number = parameterKey(scope, parameter);
   if (table === undefined || other !== undefined || number === undefined) return undefined;
   if (table === 'quantity' || table === 'reference') return undefined;
+  if (table === 'token' && scope.dialect.listsCodes?.(number, undefined) === false) return undefined;
   const { columns, index, value, restriction } = WALKS[table];
   const mark = descending ? LARGEST : SMALLEST;
   const w = new Sql('w', []);

@@ -13,6 +13,7 @@ import {
   mayBePending,
   searchableParameters,
 } from '../../sql/index-state.js';
+import type { FrequentCodes } from '../rows/frequent-codes.js';
 import { ACCESS_EPOCH } from '../rows/access-epoch.js';
 import { REMOVAL_EPOCH } from '../rows/removal-epoch.js';
 import { assertInPlace, type OpenedFile } from '../database/database-file.js';
@@ -28,6 +29,7 @@ import type { Statements } from '../database/statements.js';
 export class IndexStatus {
   readonly #statements: Statements;
   readonly #model: FhirModel;
+  readonly #frequentCodes: FrequentCodes;
   readonly #file: OpenedFile | undefined;
   readonly #onRemoval: () => void;
   #removals: string | undefined;
@@ -38,9 +40,16 @@ export class IndexStatus {
   #seen: SeenEpoch | undefined;
 
   /** @param onRemoval called when the file has lost content since the last check: see removal-epoch.ts */
-  constructor(statements: Statements, model: FhirModel, file?: OpenedFile, onRemoval: () => void = () => undefined) {
+  constructor(
+    statements: Statements,
+    model: FhirModel,
+    frequentCodes: FrequentCodes,
+    file: OpenedFile | undefined,
+    onRemoval: () => void,
+  ) {
     this.#statements = statements;
     this.#model = model;
+    this.#frequentCodes = frequentCodes;
     this.#file = file;
     this.#onRemoval = onRemoval;
   }
@@ -177,6 +186,7 @@ export class IndexStatus {
   }
 
   #read(): IndexState {
+    this.#frequentCodes.forget();
     const [epoch, version, definitions, pending] = this.#statements.read(READ_STATE).get() as (string | null)[];
     return indexState(
       {

@@ -58,6 +58,7 @@ function addFeedAndRemoveShapes(database: SqliteDatabase): void {
     DROP INDEX IF EXISTS resource_by_shape;
     ALTER TABLE resource DROP COLUMN shape;
     DROP TABLE shape;
+    CREATE TABLE frequent_code (parameter INTEGER NOT NULL, code TEXT NOT NULL, PRIMARY KEY (parameter, code)) WITHOUT ROWID;
     DROP INDEX IF EXISTS token_by_value;
     DROP INDEX IF EXISTS quantity_by_value;
     DROP INDEX IF EXISTS quantity_by_end;

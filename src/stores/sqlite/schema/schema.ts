@@ -8,6 +8,8 @@ import { SEGMENT_TABLES } from '../rows/segment-tables.js';
  * parameter     (collection, code)           one number per search parameter of a collection: a scan of an index
  *                                            under it can never leave the project or the type
  * system        (project, uri)               0: no system
+ * frequent_code (parameter, code)            codes with very many tokens, which are not in the index by value: see
+ *                                            frequent-codes.ts
  * resource      (collection, id)             also for mere reference targets (version 0)
  *               version, updated (ms)        of the newest version
  *               content                      version.key of the current version; null: deleted or never written
@@ -21,7 +23,8 @@ import { SEGMENT_TABLES } from '../rows/segment-tables.js';
  * token, string, date, quantity, reference, uri
  *               one row per index value of a current resource, clustered by resource for sorting, residual tests and
  *               removal, with indexes by value for finding: see value-indexes.ts. Quantities have none: segments find
- *               by them. grp: the composite group, 0 for plain parameters
+ *               by them. grp: the composite group, 0 for plain parameters, or -1 if
+ *               the index by value does not have the row
  *               extreme                      whether the value is the smallest or largest of its resource, so that the
  *                                            index by value gives resources in the order of a sort. See extremes.ts
  * segment_list, segment_row, segment_written
@@ -46,6 +49,7 @@ CREATE TABLE collection (
 CREATE TABLE parameter (
   key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, code TEXT NOT NULL, UNIQUE (collection, code));
 CREATE TABLE system (key INTEGER PRIMARY KEY, project TEXT NOT NULL, uri TEXT NOT NULL, UNIQUE (project, uri));
+CREATE TABLE frequent_code (parameter INTEGER NOT NULL, code TEXT NOT NULL, PRIMARY KEY (parameter, code)) WITHOUT ROWID;
 CREATE TABLE resource (
   key INTEGER PRIMARY KEY, collection INTEGER NOT NULL, id TEXT NOT NULL,
   version INTEGER NOT NULL DEFAULT 0, updated INTEGER NOT NULL DEFAULT 0, content INTEGER,

@@ -16,14 +16,17 @@ import {
   type StoredState,
   type WrittenResource,
 } from '../../segments/port.js';
+import { setOfName } from '../../segments/run-format.js';
 import { damaged } from '../../segments/segment-rows.js';
 import { rowCondition } from '../../sql/conditions.js';
 import type { SqlDialect } from '../../sql/dialect.js';
+import { tablesOf } from '../../sql/index-tables.js';
 import { isCurrent, rowScope } from '../../sql/rows.js';
 import { allOf, sql } from '../../sql/sql.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import type { Statements } from '../database/statements.js';
 import { inTransaction } from '../database/transaction.js';
+import { addFrequentCodes } from '../rows/frequent-codes.js';
 import { type KeptText, parseKept } from '../rows/kept-text.js';
 import type { IndexStatus } from '../schema/index-status.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
@@ -121,7 +124,20 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
     statements.write(SET_LIST).run(collection, list.id, isBuilt, text, crc32(text));
     const cover = statements.write(COVER);
     for (const { id, stamp } of covered) cover.run(collection, collection, id, stamp);
+    addFrequentCodes(statements, this.#frequentCodes(type, collection));
     return true;
+  }
+
+  /** The codes of tokens that have a set in some segment, with the keys of their parameters. */
+  #frequentCodes(type: string, collection: number): readonly (readonly [number, string])[] {
+    const { dialect, model, statements } = this.#source;
+    const names = statements.read(LIST_SETS).all(collection) as readonly (readonly [string])[];
+    return names.flatMap(([name]) => {
+      const { run, text } = setOfName(name) ?? {};
+      if (run === undefined || text === undefined || String(tablesOf(model, type, run)) !== 'token') return [];
+      const parameter = dialect.parameter(collection, run) as number | undefined;
+      return parameter === undefined ? [] : [[parameter, text] as const];
+    });
   }
 
   #list(collection: number): SegmentList | undefined {
@@ -172,5 +188,7 @@ const READ_RESOURCES = `SELECT r.key, r.version, r.updated, v.text, v.sum, r.id 
 const NEXT_RESOURCES = `SELECT r.key, r.version, r.updated, v.text, v.sum, r.id
   FROM resource r CROSS JOIN version v ON v.key = r.content
   WHERE r.collection = ? AND r.id > ? AND r.content IS NOT NULL ORDER BY r.id LIMIT ?`;
+/** The index has the names. */
+const LIST_SETS = "SELECT DISTINCT name FROM segment_row WHERE collection = ? AND instr(name, '=') > 0";
 const COVER = `DELETE FROM segment_written
   WHERE collection = ? AND resource = (SELECT key FROM resource WHERE collection = ? AND id = ?) AND stamp = ?`;
