@@ -12,35 +12,30 @@ import type { Statements } from '../database/statements.js';
 export class RowBuffer implements RowSink {
   readonly #statements: Statements;
   readonly #width: number;
-  /** The statement for each number of {@link GROUPS}. */
-  readonly #texts: readonly string[];
+  readonly #start: string;
+  readonly #row: string;
+  /** The statements, by their numbers of rows. */
+  readonly #texts: string[] = [];
   readonly #values: SqlValue[] = [];
 
   constructor(statements: Statements, table: string, columns: readonly string[]) {
-    const row = `(${columns.map(() => '?').join(', ')})`;
-    const start = `INSERT OR FAIL INTO ${table} (${columns.join(', ')}) VALUES ${row}`;
+    this.#row = `(${columns.map(() => '?').join(', ')})`;
+    this.#start = `INSERT OR FAIL INTO ${table} (${columns.join(', ')}) VALUES ${this.#row}`;
     this.#statements = statements;
     this.#width = columns.length;
-    this.#texts = GROUPS.map((rows) => start + `, ${row}`.repeat(rows - 1));
   }
 
   next(): SqlValue[] {
-    if (this.#values.length >= this.#width * GROUPS[0]) {
-      this.#statements.write(this.#texts[0]!).run(...this.#values);
-      this.#values.length = 0;
-    }
+    if (this.#values.length >= this.#width * MOST) this.flush();
     return this.#values;
   }
 
   /** Writes the remaining rows. */
   flush(): void {
-    let start = 0;
-    for (const [index, rows] of GROUPS.entries()) {
-      const size = rows * this.#width;
-      for (; start + size <= this.#values.length; start += size) {
-        this.#statements.write(this.#texts[index]!).run(...this.#values.slice(start, start + size));
-      }
-    }
+    const rows = this.#values.length / this.#width;
+    if (rows === 0) return;
+    const text = (this.#texts[rows] ??= this.#start + `, ${this.#row}`.repeat(rows - 1));
+    this.#statements.write(text).run(...this.#values);
     this.#values.length = 0;
   }
 
@@ -50,5 +45,5 @@ export class RowBuffer implements RowSink {
   }
 }
 
-/** Numbers of rows in one statement, largest first. */
-const GROUPS = [32, 8, 1] as const;
+/** Most rows of a statement. */
+const MOST = 32;
