@@ -95,6 +95,7 @@ export type {
 export { SERVER_SCOPE } from './store/resource-key.js';
 export type { CallOptions } from './store/call-options.js';
 export type { ChangePage, ChangesQuery, CommittedChange } from './store/changes.js';
+export type { JoinedStore } from './store/joined-store.js';
 export type {
   HistoryEntry,
   HistoryPage,

@@ -2,6 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { parametersOf, type TypeParameter } from '../../search/criteria/parameters-of.js';
 import { isIndexTakenOver } from '../../store/index-state.js';
+import { type JoinedStore, joinedStore } from '../../store/joined-store.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import { type CallOptions } from '../../store/call-options.js';
 import type { ChangePage, ChangesQuery } from '../../store/changes.js';
@@ -21,8 +22,9 @@ import { backgroundReindexing, reindex, type ReindexOptions } from '../sql/reind
 import { readAccessEpoch } from './rows/access-epoch.js';
 import { Commits } from './commit/commit.js';
 import { type PostgresStoreConfig, type PostgresStoreOptions, resolveConfig } from './database/config.js';
-import type { PostgresPool } from './database/driver.js';
+import type { PostgresClient, PostgresPool } from './database/driver.js';
 import { storeError } from './database/errors.js';
+import { JoinedPool } from './database/joined-pool.js';
 import { PostgresChanges } from './search/changes.js';
 import { explainCall } from './search/explain.js';
 import { IndexStatus } from './maintenance/index-status.js';
@@ -90,15 +92,20 @@ export class PostgresStore implements ResourceStore {
   readonly #changes = new PostgresChanges();
   readonly #feedUpkeep: FeedUpkeep;
   readonly #watchers = new Watchers();
+  /** True for the store behind a {@link JoinedStore}, which leaves work beside the transaction to the other. */
+  readonly #isJoined: boolean;
+  /** Of a joined store: the changes until the host commits. */
+  readonly #held: Change[] = [];
   #closed = false;
 
   /**
    * @param pools a `pg` Pool, or two: they stay open when the store closes. The tables are in the first schema of the
-   * connections' `search_path`, which holds nothing else.
+   * connections' `search_path`. Tables of the host may be in another schema; see {@link PostgresStore.join}.
    * @throws FhirError `invalid` - an option is out of its range.
    */
   constructor(pools: PostgresPool | PostgresPools, options: PostgresStoreOptions = {}) {
     this.#config = resolveConfig(options);
+    this.#isJoined = pools instanceof JoinedPool;
     this.model = this.#config.model;
     this.maxResourceBytes = this.#config.maxResourceBytes;
     this.maxResourceValues = this.#config.maxResourceValues;
@@ -155,14 +162,55 @@ export class PostgresStore implements ResourceStore {
     this.#assertWritable();
     const commit: Work<readonly WriteResult[]> = async (bounded) => {
       const { results, changes } = await this.#smallCommits.run(writes, bounded?.signal);
-      for (const { key } of changes) this.#routes.wrote(key.project);
-      this.#statistics.wrote(changes.length);
-      this.#refresh.wrote(changes);
-      this.#publish(changes);
+      if (this.#isJoined) this.#held.push(...changes);
+      else this.#noteWritten(changes);
       return results;
     };
     return writtenUntilDeadline(options, (bounded) =>
       this.#perform(bounded, (call) => this.#ofFirst(() => commit(call))),
+    );
+  }
+
+  #noteWritten(changes: readonly Change[]): void {
+    for (const { key } of changes) this.#routes.wrote(key.project);
+    this.#statistics.wrote(changes.length);
+    this.#refresh.wrote(changes);
+    this.#publish(changes);
+  }
+
+  /**
+   * A view of this store inside the transaction that the host has open on a client: FHIR's resources and the host's own
+   * rows are committed together, or not at all.
+   *
+   * Join right after BEGIN: the transaction becomes SERIALIZABLE, so its first query must not come before. A commit
+   * through the view that is refused leaves the transaction as it was before it. If PostgreSQL refuses the transaction
+   * (SQLSTATE 40001 at any statement or at COMMIT, a `conflict` of the view), roll back and repeat it all.
+   *
+   * @param client of `pg`, or compatible; its `search_path` leads to the tables of this store
+   * @throws FhirError `invalid` - no transaction is open, or it has a query already
+   * @throws FhirError `unavailable` - the store only reads, or its definitions are not those of the database
+   * @example
+   * await client.query('BEGIN');
+   * const joined = await store.join(client);
+   * await createRepository({ store: joined, caller }).create(appointment);
+   * await client.query('INSERT INTO booking (room) VALUES ($1)', [room]);
+   * await client.query('COMMIT');
+   * joined.committed();
+   */
+  async join(client: Pick<PostgresClient, 'query'>): Promise<JoinedStore> {
+    this.#assertWritable();
+    // The tables must be there, and not be made in the transaction.
+    await this.#perform(undefined, async () => this.#status.refresh());
+    this.#status.assertOurs();
+    const pool = await JoinedPool.over(client).catch((error: unknown) => Promise.reject(storeError(error)));
+    const inside = new PostgresStore(pool, {
+      ...this.#config,
+      ...{ reindex: 'manual', preparedStatements: false, attempts: 1, connectionWait: LONGEST_WAIT },
+    });
+    return joinedStore(
+      inside,
+      (writes, options) => inside.commit(writes, options),
+      () => this.#noteWritten(inside.#held.splice(0)),
     );
   }
 
@@ -320,7 +368,7 @@ export class PostgresStore implements ResourceStore {
       reader: this.#routes.readerOf(project, options),
       writer: readerOn(this.#routes.writer, options),
     };
-    const work = this.#config.opening === 'reader' ? NO_WORK : this.#refresh;
+    const work = this.#config.opening === 'reader' || this.#isJoined ? NO_WORK : this.#refresh;
     return this.#status.whileSearchable(project, parameters, places, (index) =>
       this.#bases.find(query, beside, { ...index, segments: this.#segments, work }, find),
     );
@@ -350,5 +398,8 @@ export class PostgresStore implements ResourceStore {
     }
   }
 }
+
+/** In milliseconds. The calls of a transaction wait for each other, however long one takes. */
+const LONGEST_WAIT = 0x7fffffff;
 
 type Work<Result> = (options: CallOptions | undefined) => Promise<Result>;

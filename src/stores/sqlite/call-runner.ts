@@ -1,8 +1,9 @@
+import { FhirError } from '../../fhir/error.js';
 import { LOOP_TURN } from '../../platform/pace.js';
 import { assertNotAborted, storeClosed } from '../../store/guards.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { Write } from '../../store/write.js';
-import type { LongCommitted } from '../sql/commit-results.js';
+import type { Committed, LongCommitted } from '../sql/commit-results.js';
 import { readonlyStore } from '../sql/opening.js';
 import { CommitGroups, type CommitRunner } from './commit-groups.js';
 import type { SqliteStoreConfig } from './config.js';
@@ -107,6 +108,7 @@ export class CallRunner {
     if (this.isClosed) throw storeClosed();
     assertNotAborted(options);
     try {
+      if (this.#connection.isUnsettled) this.#connection.settle();
       return this.#connection.guard.run(options?.deadline, work);
     } catch (error) {
       throw storeError(error);
@@ -151,6 +153,16 @@ export class CallRunner {
     return writes.length < THREAD_TUNING.largeCommit && !writes.some(isLarge)
       ? this.#groups.commit(writes, options)
       : this.#commitInThread(writes, options);
+  }
+
+  /** Runs a commit within the transaction that the host has open. */
+  commitJoined(writes: readonly Write[], options: CallOptions | undefined): Committed {
+    this.assertWritable();
+    return this.run(options, () => {
+      if (!this.#connection.database.inTransaction) throw notInTransaction();
+      this.#connection.isUnsettled = true;
+      return this.#connection.commits.commit(writes, true);
+    });
   }
 
   /** Runs in a thread, or in the event loop of a store without threads. */
@@ -258,6 +270,11 @@ export class CallRunner {
     const reason = cause instanceof Error ? ` (${cause.message})` : '';
     process.emitWarning(`${message}${reason}; long statements run in the event loop`, { code: 'FHIRGRAPH_THREADS' });
   }
+}
+
+/** The refusal of a call over a joined store. */
+export function notInTransaction(): FhirError {
+  return new FhirError('invalid', "The host's database has no transaction open to join");
 }
 
 /** @returns {@link TOO_LONG} where another connection has the lock */

@@ -37,6 +37,8 @@ export class Connection {
   readonly removal: Removal;
   readonly valueIndexes: ValueIndexes;
   readonly segments: ConnectionSegments;
+  /** True from a commit within the host's transaction until the first call after it: see {@link Connection.settle}. */
+  isUnsettled = false;
 
   constructor(
     model: FhirModel,
@@ -118,6 +120,16 @@ export class Connection {
     this.contents.forget();
     this.segments.forget();
     this.status.forget();
+  }
+
+  /**
+   * Clears the caches, because the host may have rolled back what they hold, and then the keys that they are keyed by
+   * are used again.
+   */
+  settle(): void {
+    this.forget();
+    this.valueIndexes.forget();
+    this.isUnsettled = this.database.inTransaction;
   }
 
   /** Runs a search of which every parameter must be searchable throughout. */

@@ -12,10 +12,11 @@ import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
 import { isIndexTakenOver } from '../../store/index-state.js';
+import { type JoinedStore, joinedStore } from '../../store/joined-store.js';
 import { runNow } from '../ask.js';
 import type { BackgroundWork } from '../sql/background-work.js';
 import { Watchers } from '../../store/watchers.js';
-import { CallRunner } from './call-runner.js';
+import { CallRunner, notInTransaction } from './call-runner.js';
 import { resolveConfig, type SqliteStoreConfig, type SqliteStoreOptions } from './config.js';
 import { configureConnection } from './database/configure.js';
 import { Connection } from './connection.js';
@@ -83,8 +84,8 @@ export class SqliteStore implements ResourceStore {
 
   /**
    * @param database a file name (a missing file is created; `:memory:` for a store that lives with this object), or an
-   * open database of better-sqlite3 or `node:sqlite`, which stays open when the store closes. The database holds
-   * nothing but the store.
+   * open database of better-sqlite3 or `node:sqlite`, which stays open when the store closes. A new file becomes the
+   * store's; the host may add tables of its own, see {@link SqliteStore.join}.
    * @throws FhirError `invalid` - the name is empty, or the database is of another driver.
    * @throws FhirError `unavailable` - better-sqlite3 is missing, the file cannot be opened, a newer version wrote it, or
    * an older one did and the option `takeOver` is not true.
@@ -203,6 +204,47 @@ export class SqliteStore implements ResourceStore {
     return results;
   }
 
+  /**
+   * A view of this store inside the transaction that the host has open on its database: FHIR's resources and the host's
+   * own rows are committed together, or not at all.
+   *
+   * Begin the transaction with `BEGIN IMMEDIATE`. A commit through the view that is refused leaves the transaction as
+   * it was before it. Until the host has committed or rolled back, reads of this store see what is not committed yet,
+   * and its other commits are `unavailable`, so keep the transaction short.
+   *
+   * @throws FhirError `unsupported` - the store opened the file itself
+   * @throws FhirError `invalid` - no transaction is open; later calls throw it if it has ended
+   * @throws FhirError `unavailable` - the store only reads
+   * @example
+   * database.exec('BEGIN IMMEDIATE');
+   * const joined = store.join();
+   * await createRepository({ store: joined, caller }).create(appointment);
+   * database.prepare('INSERT INTO slot (room) VALUES (?)').run(room);
+   * database.exec('COMMIT');
+   * joined.committed();
+   */
+  join(): JoinedStore {
+    this.#calls.assertWritable();
+    if (this.#ownsDatabase) {
+      throw new FhirError(
+        'unsupported',
+        'A store joins the transactions of a database that the host opened and gave it',
+      );
+    }
+    if (!this.#database.inTransaction) throw notInTransaction();
+    const held: Change[] = [];
+    const commit: ResourceStore['commit'] = (writes, options) => {
+      const { results, changes } = this.#calls.commitJoined(writes, options);
+      held.push(...changes);
+      return Promise.resolve(results);
+    };
+    return joinedStore(this, commit, () => {
+      const changes = held.splice(0);
+      this.#publish(changes);
+      this.#segments.wrote(changes);
+    });
+  }
+
   /** Counted in the file, by the commits of every process. */
   async accessEpoch(options?: CallOptions): Promise<string> {
     return this.#calls.run(options, () => this.#connection.status.accessEpoch());
@@ -218,9 +260,11 @@ export class SqliteStore implements ResourceStore {
 
   async changes(query: ChangesQuery, options?: CallOptions): Promise<ChangePage> {
     const { changeRetention, clock } = this.#config;
-    return this.#calls.run(options, () =>
-      asOfNow(this.#database, () => this.#changes.page(query, clock().getTime() - changeRetention)),
-    );
+    return this.#calls.run(options, () => {
+      // What the host may still roll back has not happened.
+      if (this.#connection.isUnsettled) return unchangedSince(query.after);
+      return asOfNow(this.#database, () => this.#changes.page(query, clock().getTime() - changeRetention));
+    });
   }
 
   /** Hears of the commits of every process within 50 ms, but not to which project those of others were. */
@@ -380,4 +424,10 @@ export class SqliteStore implements ResourceStore {
     }
     return this.#connection.contents.cachedBytes > 0;
   }
+}
+
+/** @throws FhirError `unavailable` - the current position is not known yet */
+function unchangedSince(after: string | undefined): ChangePage {
+  if (after !== undefined) return { changes: [], position: after, isReset: false };
+  throw new FhirError('unavailable', 'The feed waits for the end of the transaction of the host; try again');
 }

@@ -79,16 +79,17 @@ export class Commits {
     this.#segments = segments;
   }
 
-  commit(writes: readonly Write[]): Committed {
-    return this.commitTogether([writes])[0]!;
+  /** @param isJoined whether it is a part of the transaction that the host has open */
+  commit(writes: readonly Write[], isJoined = false): Committed {
+    return this.commitTogether([writes], isJoined)[0]!;
   }
 
   /** Applies several lists, one after the other, in one transaction: all of them, or none if one throws. */
-  commitTogether(lists: readonly (readonly Write[])[]): readonly Committed[] {
+  commitTogether(lists: readonly (readonly Write[])[], isJoined = false): readonly Committed[] {
     // Extraction needs no lock, so it runs before the transaction.
     const prepared = lists.map((writes) => writes.map((write, index) => this.#prepare(write, index)));
     return this.#waitingInTime(() => {
-      const transaction = this.#open();
+      const transaction = this.#open(isJoined);
       const done: Committed[] = [];
       transaction.run(() => {
         if (lists.length === 1 && isLoad(lists[0]!)) this.#dropIndexes();
@@ -129,8 +130,8 @@ export class Commits {
     };
   }
 
-  #open(): OpenTransaction {
-    const transaction = new OpenTransaction(this.#database, (committed) => this.#settle(committed));
+  #open(isJoined = false): OpenTransaction {
+    const transaction = new OpenTransaction(this.#database, (committed) => this.#settle(committed), isJoined);
     transaction.run(() => {
       assertNotOvertaken(this.#statements, this.#status);
       this.#versions.begin(this.#clock().getTime());

@@ -26,11 +26,15 @@ export function inTransaction<Result>(
 export class OpenTransaction {
   readonly #database: SqliteDatabase;
   readonly #settle: (committed: boolean) => void;
+  readonly #isJoined: boolean;
 
-  constructor(database: SqliteDatabase, settle: (committed: boolean) => void) {
-    begin(database, 'BEGIN IMMEDIATE');
+  /** @param isJoined whether it is a part of the transaction that the host has open */
+  constructor(database: SqliteDatabase, settle: (committed: boolean) => void, isJoined = false) {
+    if (isJoined) database.exec('SAVEPOINT fhirgraph');
+    else begin(database, 'BEGIN IMMEDIATE');
     this.#database = database;
     this.#settle = settle;
+    this.#isJoined = isJoined;
   }
 
   /** Does a part of the work. An error rolls the transaction back and ends it. */
@@ -45,7 +49,7 @@ export class OpenTransaction {
 
   commit(): void {
     try {
-      this.#database.exec('COMMIT');
+      this.#database.exec(this.#isJoined ? 'RELEASE fhirgraph' : 'COMMIT');
       this.#settle(true);
     } catch (error) {
       this.rollback();
@@ -56,7 +60,8 @@ export class OpenTransaction {
   rollback(): void {
     this.#settle(false);
     // SQLite ends the transaction itself if the disk fails.
-    if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
+    if (!this.#database.inTransaction) return;
+    this.#database.exec(this.#isJoined ? 'ROLLBACK TO fhirgraph; RELEASE fhirgraph' : 'ROLLBACK');
   }
 }
 
