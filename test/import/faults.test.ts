@@ -143,7 +143,6 @@ describe('a transaction with faulty entries', () => {
   });
 
   test.each([
-    ['PATCH', ask('PATCH', 'Patient/1')],
     ['operations', ask('GET', 'Patient/1/$everything')],
     ['history', ask('GET', 'Patient/1/_history')],
   ])('reports that %s is not supported', async (_name, entry) => {

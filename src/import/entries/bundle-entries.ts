@@ -1,14 +1,18 @@
 import { FhirError } from '../../fhir/error.js';
+import { assertFewValues } from '../../fhir/json/json-values.js';
+import { parseJson } from '../../fhir/json/parse-json.js';
 import { quote } from '../../fhir/messages.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { trimBaseUrl } from '../../fhir/reference.js';
 import {
   type AnyResource,
+  DEFAULT_RESOURCE_VALUES,
   isJsonObject,
   isResourceId,
   type JsonObject,
   versionOfEntityTag,
 } from '../../fhir/resource.js';
+import { decodeBase64 } from '../../platform/bytes.js';
 import type { Pace } from '../../platform/pace.js';
 import { type CallOptions } from '../../store/call-options.js';
 import { CallPace } from '../../store/guards.js';
@@ -36,6 +40,8 @@ export class BundleEntry {
     readonly ifMatch: string | undefined,
     /** The version the sender has already; `*` for any. */
     readonly ifNoneMatch: string | undefined,
+    /** Present for PATCH: the operations of a JSON Patch, not checked yet. */
+    readonly patch?: unknown,
   ) {}
 }
 
@@ -101,9 +107,26 @@ function readEntry(model: FhirModel, value: unknown, index: number, baseUrl: str
     parsed.method === 'POST' ? optionalText(request, 'ifNoneExist') : undefined,
     version(optionalText(request, 'ifMatch'), 'ifMatch'),
     version(optionalText(request, 'ifNoneMatch'), 'ifNoneMatch'),
+    parsed.method === 'PATCH' ? patchOf(value['resource']) : undefined,
   );
   agreeWithRequest(entry);
   return entry;
+}
+
+/**
+ * The JSON Patch of an entry: the content of a Binary. See https://hl7.org/fhir/R4/http.html#patch.
+ *
+ * @throws FhirError `invalid`
+ */
+function patchOf(resource: unknown): unknown {
+  const { resourceType, contentType, data } = isJsonObject(resource) ? resource : {};
+  const bytes = typeof data === 'string' ? decodeBase64(data) : undefined;
+  if (resourceType !== 'Binary' || contentType !== 'application/json-patch+json' || bytes === undefined) {
+    throw new FhirError('invalid', 'The resource of a PATCH is a Binary with contentType application/json-patch+json');
+  }
+  const text = new TextDecoder().decode(bytes);
+  assertFewValues(text, DEFAULT_RESOURCE_VALUES, 'The patch');
+  return parseJson(text);
 }
 
 function optionalText(object: JsonObject, name: string): string | undefined {
@@ -150,12 +173,13 @@ async function refuseSharedFullUrls(entries: readonly BundleEntry[], faults: Ent
  * | `POST Patient` | POST | type |
  * | `PUT Patient/1`, `DELETE Patient/1`, `GET Patient/1` | | type, id |
  * | `GET Patient/1/_history/2` | GET | type, id, version |
+ * | `PATCH Patient/1`, `PATCH Patient?identifier=x` | PATCH | as PUT |
  * | `PUT Patient?identifier=x`, `DELETE …`, `GET …` | | type, query |
  * | `GET Patient/1?_elements=id` | GET | type, id, query |
  * | `GET Patient/1/_history?_count=2`, `GET Patient/_history` | GET | type, id, history, query |
  */
 export interface EntryRequest {
-  readonly method: 'POST' | 'PUT' | 'DELETE' | 'GET' | 'HEAD';
+  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'GET' | 'HEAD';
   readonly type: string;
   readonly id?: string;
   readonly version?: string;
@@ -169,7 +193,7 @@ export interface EntryRequest {
 
 /**
  * @param baseUrl the service's own base; request URLs may carry it
- * @throws FhirError `invalid`; `not-found` for an unknown type; `unsupported` for PATCH and operations
+ * @throws FhirError `invalid`; `not-found` for an unknown type; `unsupported` for operations
  */
 export function parseEntryRequest(
   model: FhirModel,
@@ -178,7 +202,6 @@ export function parseEntryRequest(
   baseUrl: string | undefined,
 ): EntryRequest {
   if (typeof method !== 'string') throw new FhirError('invalid', 'The entry needs request.method');
-  if (method === 'PATCH') throw new FhirError('unsupported', 'PATCH inside a Bundle is not supported; send a PUT');
   if (!isMethod(method)) throw new FhirError('invalid', `Unknown request.method ${quote(method)}`);
   if (typeof url !== 'string') throw new FhirError('invalid', 'The entry needs request.url');
 
@@ -214,8 +237,9 @@ type Method = EntryRequest['method'];
 
 const FORMS: { readonly [method in Method]: (request: EntryRequest) => boolean } = {
   POST: ({ id, query }) => id === undefined && query === undefined,
-  PUT: ({ id, query, version }) => version === undefined && (id !== undefined || query !== undefined),
-  DELETE: ({ id, query, version }) => version === undefined && (id !== undefined || query !== undefined),
+  PUT: isChangeForm,
+  PATCH: isChangeForm,
+  DELETE: isChangeForm,
   GET: isReadForm,
   HEAD: isReadForm,
 };
@@ -225,10 +249,15 @@ const READ_FORMS = '"Type/id", "Type/id/_history", "Type/id/_history/version" or
 const EXPECTED: { readonly [method in Method]: string } = {
   POST: '"Type"',
   PUT: '"Type/id" or "Type?query"',
+  PATCH: '"Type/id" or "Type?query"',
   DELETE: '"Type/id" or "Type?query"',
   GET: READ_FORMS,
   HEAD: READ_FORMS,
 };
+
+function isChangeForm({ id, query, version }: EntryRequest): boolean {
+  return version === undefined && (id !== undefined || query !== undefined);
+}
 
 /** A version has no history and no parameters. */
 function isReadForm({ version, history, query }: EntryRequest): boolean {

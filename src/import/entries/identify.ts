@@ -8,6 +8,8 @@ import type { BundleEntry } from './bundle-entries.js';
 import { findMatch, parseCondition } from '../../interactions/condition.js';
 import type { EntryFaults } from './entry-outcome.js';
 import type { ImportSession } from '../session.js';
+import { requireFound } from '../../interactions/interaction-session.js';
+import { onFirstUse } from '../../platform/shared-work.js';
 import { randomId } from '../../platform/crypto.js';
 import { CallPace } from '../../store/guards.js';
 
@@ -61,7 +63,7 @@ interface ReadEntry {
 
 /** Orders entries as transactions are processed. See https://hl7.org/fhir/R4/http.html#trules. */
 export function inProcessingOrder(entries: readonly BundleEntry[]): readonly BundleEntry[] {
-  const rank = { DELETE: 0, POST: 1, PUT: 2, GET: 3, HEAD: 3 } as const;
+  const rank = { DELETE: 0, POST: 1, PUT: 2, PATCH: 2, GET: 3, HEAD: 3 } as const;
   return [...entries].sort((a, b) => rank[a.request.method] - rank[b.request.method] || a.index - b.index);
 }
 
@@ -99,6 +101,8 @@ export async function identify(
         identified.push(await identifyCreate(entry, deleted, session));
       } else if (method === 'PUT') {
         identified.push(await identifyUpdate(entry, deleted, session));
+      } else if (method === 'PATCH') {
+        identified.push(await identifyPatch(entry, deleted, session));
       } else {
         identified.push({ action: 'read', entry });
       }
@@ -188,6 +192,28 @@ async function identifyUpdate(
   const expect = stated ?? { version: match.versionId };
   return new PutEntry(entry, resource, key, expect, undefined, undefined, true);
 }
+
+/** The resource as the caller sees it, patched. See https://hl7.org/fhir/R4/http.html#patch. */
+async function identifyPatch(
+  entry: BundleEntry,
+  deleted: ReadonlySet<string>,
+  session: ImportSession,
+): Promise<PutEntry> {
+  const { type, id, query } = entry.request;
+  const found =
+    id === undefined
+      ? await findMatch(type, parseCondition(session.store.model, type, query!, session), deleted, session)
+      : requireFound((await session.store.read([{ type, id }], session.options))[0], { type, id });
+  if (found === undefined) throw new FhirError('not-found', `No ${type} matches the condition of the PATCH`);
+  const { applyJsonPatch } = await loadJsonPatch();
+  const resource = applyJsonPatch(found.resource, entry.patch);
+  const key = { type, id: found.resource.id! };
+  const expect = statedVersion(entry) ?? { version: found.versionId };
+  return new PutEntry(entry, resource, key, expect, undefined, undefined, entry.ifMatch === undefined);
+}
+
+/** Few Bundles have a patch. */
+const loadJsonPatch = onFirstUse(() => import('../../fhir/json-patch.js'));
 
 function statedVersion({ ifMatch, ifNoneMatch }: BundleEntry): Expectation | undefined {
   if (ifMatch !== undefined) return { version: ifMatch };
