@@ -9,6 +9,7 @@ export type {
   GraphqlOverHttpDraft,
   RequestStatement,
   RouteGroup,
+  SmartConfiguration,
   SignInContext,
 } from './http/exchange/handler-config.js';
 export { toFetch } from './http/handler/create-fhir-handler.js';

@@ -64,7 +64,7 @@ function errorResponse(error: Error, { request, headers }: ResponseOptions): Htt
   const more =
     known instanceof HttpRequestError
       ? known.headers
-      : known.code === 'unauthenticated'
+      : known.status === 401
         ? CHALLENGE
         : retryHeaders(known.detailsOf('throttled'));
   if (request !== undefined && acceptsOnlyGraphql(request)) {
@@ -76,6 +76,7 @@ function errorResponse(error: Error, { request, headers }: ResponseOptions): Htt
   return send(known.status, FHIR_JSON, JSON.stringify(known.outcome), { ...more, ...headers });
 }
 
+/** Of a request without a token: it says no more than the scheme. See https://www.rfc-editor.org/rfc/rfc6750#section-3. */
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
 
 /** The response to a GraphQL result, except its body. */

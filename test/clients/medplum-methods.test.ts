@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { MedplumClient, OperationOutcomeError } from '@medplum/core';
 import type { Bundle, Patient } from '@medplum/fhirtypes';
+import { projectTerminology } from 'fhirgraph/terminology';
 import { createTestService, type TestService } from 'fhirgraph/test-service';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readPage } from '../support/pages.js';
@@ -82,7 +83,10 @@ const METHODS: { readonly [name: string]: Call } = {
     for await (const page of medplum.searchResourcePages('Observation', '_count=2')) pages.push(page.length);
     expect(pages).toEqual([2, 1]);
   },
-  valueSetExpand: (medplum) => medplum.valueSetExpand({ url: 'urn:x' }),
+  valueSetExpand: async (medplum) =>
+    expect((await medplum.valueSetExpand({ url: 'urn:colours', filter: 'r' })).expansion?.contains).toEqual([
+      { system: 'urn:colour', code: 'red' },
+    ]),
   getCached: (medplum) => expect(medplum.getCached('Patient', 'ann')).toBeUndefined(),
   getCachedReference: (medplum) => medplum.getCachedReference({ reference: 'Patient/ann' }),
   readResource: async (medplum) =>
@@ -276,7 +280,15 @@ beforeAll(async () => {
   );
   const subject = { reference: 'Patient/ann' };
   service = await createTestService({
+    config: { terminology: projectTerminology() },
     data: [
+      {
+        resourceType: 'ValueSet',
+        id: 'colours',
+        url: 'urn:colours',
+        status: 'active',
+        compose: { include: [{ system: 'urn:colour', concept: [{ code: 'red' }, { code: 'blue' }] }] },
+      },
       { resourceType: 'Organization', id: 'org', name: 'Clinic' },
       {
         resourceType: 'Patient',

@@ -185,7 +185,7 @@ describe('an error', () => {
     expect(response.body).not.toContain('secret');
     expect(response.headers).toEqual({
       'content-type': 'application/fhir+json; charset=utf-8',
-      ...(code === 'unauthenticated' ? { 'www-authenticate': 'Bearer' } : {}),
+      ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
     });
   });
 

@@ -6,7 +6,7 @@ import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { exportProject } from '../../src/projects/project/export-project.js';
 import { historyParameters, typeHistoryParameters } from '../../src/repository/history-parameters.js';
 import { openRepository } from '../../src/repository/open-repository.js';
-import { patientEverything } from '../../src/repository/patient-everything.js';
+import { everything } from '../../src/repository/everything.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { ShortPage, TextBudget } from '../../src/store/text-budget.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
@@ -101,7 +101,7 @@ describe.each(someOf(STORES, 3))('resources of %s that are large together', (_, 
     );
     const types = await pagesOf((one) => repository.typeHistory('Binary', typeHistoryParameters(one)), '_count=1000');
     expect(types.map(({ entry }) => entry?.length)).toEqual([4, 4, 4]);
-    const whole = await pagesOf((one) => patientEverything(opened, 'p', one), '_count=1000');
+    const whole = await pagesOf((one) => everything(opened, { type: 'Patient', id: 'p' }, one), '_count=1000');
     expect(idsOf(whole).toSorted()).toEqual([...IDS, 'p']);
     expect(whole.length).toBeGreaterThan(2);
     const rules = [

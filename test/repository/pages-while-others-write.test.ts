@@ -6,7 +6,7 @@ import { searchMembers } from '../../src/projects/members/search-members.js';
 import { historyParameters, typeHistoryParameters } from '../../src/repository/history-parameters.js';
 import { repositoryOf } from '../../src/repository/create-repository.js';
 import { openRepository } from '../../src/repository/open-repository.js';
-import { patientEverything } from '../../src/repository/patient-everything.js';
+import { everything } from '../../src/repository/everything.js';
 import type { Repository } from '../../src/repository/repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
@@ -248,7 +248,7 @@ describe('the cursor of a page', () => {
       code: {},
       subject: { reference: 'Patient/p00' },
     });
-    const all = cursorOf(await patientEverything(whole, 'p00', new URLSearchParams('_count=1')));
+    const all = cursorOf(await everything(whole, { type: 'Patient', id: 'p00' }, new URLSearchParams('_count=1')));
     const other = repositoryOf(openRepository({ store, caller: await signedIn(store) }));
     expect((await repository.search('Patient', { active: 'true', _cursor: search })).entry).toHaveLength(3);
     expect(
@@ -271,8 +271,8 @@ describe('the cursor of a page', () => {
       other.history('Patient', 'p00', { cursor: history }),
       repository.typeHistory('Observation', { cursor: types }),
       repository.typeHistory('Patient', { cursor: types, since: '2000' }),
-      patientEverything(whole, 'p01', new URLSearchParams({ _cursor: all })),
-      patientEverything(whole, 'p00', new URLSearchParams({ _cursor: all, _type: 'Observation' })),
+      everything(whole, { type: 'Patient', id: 'p01' }, new URLSearchParams({ _cursor: all })),
+      everything(whole, { type: 'Patient', id: 'p00' }, new URLSearchParams({ _cursor: all, _type: 'Observation' })),
     ]) {
       expect(await codeOf(refused)).toBe('invalid');
     }

@@ -75,7 +75,8 @@ export async function expandAll(
   return new Map(found);
 }
 
-async function withinTime<Result>(
+/** Asks a terminology. @throws FhirError `unavailable`, `aborted` - as {@link expandAll} */
+export async function withinTime<Result>(
   options: CallOptions | undefined,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {

@@ -2,10 +2,12 @@ import type { AuditRecord } from '../../audit/audit-record.js';
 import type { AuditOptions } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
 import { sameJson } from '../../fhir/json/copy-json.js';
-import type { JsonObject } from '../../fhir/resource.js';
+import { applyJsonPatch } from '../../fhir/json-patch.js';
+import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { acceptInvitation } from '../../projects/accept/accept-invitation.js';
 import { MEMBERSHIP_FIELDS } from '../../projects/body/membership-settings.js';
 import { resendInvitation } from '../../projects/invite/resend-invitation.js';
+import { revokeSessions } from '../../projects/members/revoke-sessions.js';
 import { readMember, removeMember, updateMember } from '../../projects/members/update-member.js';
 import type { Answer } from '../exchange/answer.js';
 import {
@@ -16,7 +18,7 @@ import {
   type Route,
   withTokenErrors,
 } from '../exchange/exchange.js';
-import { readJsonObject } from '../exchange/read-body.js';
+import { readJson, readJsonObject } from '../exchange/read-body.js';
 import { answerResource } from '../rest/answer-resource.js';
 import { answerMembers } from '../rest/read-routes.js';
 
@@ -63,6 +65,23 @@ export const MEMBER_ROUTES: readonly Route[] = [
       return { status: 204 };
     },
   },
+  {
+    group: 'admin',
+    method: 'POST',
+    root: 'admin',
+    path: `${MEMBER}/revoke-sessions`,
+    parameters: [],
+    async answer(exchange) {
+      const { project, membership } = exchange.path;
+      const context = contextOf(exchange);
+      const { caller } = exchange;
+      const isOwn = caller.kind === 'member' && caller.project === project && caller.membership === membership;
+      // The project of the URL must be that of the member.
+      if (!isOwn) await readMember(project, membership, withoutSuccess(context));
+      await revokeSessions({ membership }, context);
+      return { status: 204 };
+    },
+  },
   // Invitations that were sent: again, and accepted.
   {
     group: 'admin',
@@ -93,12 +112,17 @@ export const MEMBER_ROUTES: readonly Route[] = [
   },
 ];
 
+/** Older versions of MedplumClient send JSON Patch as `application/json`. */
+const CHANGE_TYPES = ['application/json-patch+json', 'application/json', 'application/fhir+json'];
+
 async function change(exchange: CallerExchange): Promise<Answer> {
-  const body = await readJsonObject(exchange);
+  const body = await readJson(exchange, CHANGE_TYPES);
   const context = contextOf(exchange);
   const { project, membership } = exchange.path;
   const before = await readMember(project, membership, withoutSuccess(context));
-  const changes = 'resourceType' in body ? changesBetween(before as never, body) : body;
+  const asked = Array.isArray(body) ? (applyJsonPatch(before, body) as unknown) : body;
+  if (!isJsonObject(asked)) throw new FhirError('invalid', 'The body must be a JSON object, or a JSON Patch');
+  const changes = 'resourceType' in asked ? changesBetween(before as never, asked) : asked;
   return answerResource(await updateMember(before.id, changes, context));
 }
 

@@ -113,8 +113,8 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export interface Route {
   readonly group: RouteGroup;
   readonly method: Method;
-  /** Below the base of FHIR, or below `/admin`. */
-  readonly root: 'fhir' | 'admin';
+  /** Below the base of FHIR, below `/admin`, or where `/admin` itself is. */
+  readonly root: 'fhir' | 'admin' | 'beside';
   /** `:type/:id/_history`; names after colons are variable. */
   readonly path: string;
   /**
@@ -136,14 +136,14 @@ export interface Route {
   readonly isAnonymous?: true;
 }
 
-/**
- * The URL of an administrative route: `/admin` is next to a base that ends in `/fhir/R4`, otherwise below the base.
- *
- * @param segments not encoded yet
- */
+/** The URL of what is next to a base that ends in `/fhir/R4`, otherwise below the base. */
+export function urlBeside(baseUrl: string): string {
+  return (trimBaseUrl(baseUrl) ?? baseUrl).replace(/\/fhir\/R4$/, '');
+}
+
+/** The URL of an administrative route. @param segments not encoded yet */
 export function adminUrl(baseUrl: string, ...segments: readonly string[]): string {
-  const base = (trimBaseUrl(baseUrl) ?? baseUrl).replace(/\/fhir\/R4$/, '');
-  return [base, 'admin', ...segments.map(encodeURIComponent)].join('/');
+  return [urlBeside(baseUrl), 'admin', ...segments.map(encodeURIComponent)].join('/');
 }
 
 /**
@@ -162,12 +162,12 @@ export function memberUrl({ settings, caller }: CallerExchange, project: string,
  * A page of administrative resources whose URLs can be followed as they are.
  *
  * @param address the URL of the search, without parameters
- * @param urlOf the URL of a match
+ * @param urlOf the URL of a match; undefined: matches have none
  */
-export function withAddresses(found: Bundle, address: string, urlOf: (id: string) => string): Bundle {
+export function withAddresses(found: Bundle, address: string, urlOf?: (id: string) => string): Bundle {
   const link = found.link?.map(({ relation, url }) => ({ relation, url: `${address}${url.replace(/^[^?]*/, '')}` }));
   const entry = found.entry?.map((one): BundleEntry =>
-    one.search?.mode === 'match' ? { fullUrl: urlOf(one.resource!.id!), ...one } : one,
+    urlOf !== undefined && one.search?.mode === 'match' ? { fullUrl: urlOf(one.resource!.id!), ...one } : one,
   );
   return { ...found, ...(link && { link }), ...(entry && { entry }) };
 }

@@ -76,8 +76,23 @@ export interface FhirHandlerConfig
    * today's clients expect.
    */
   readonly graphqlOverHttp?: GraphqlOverHttpDraft | undefined;
+  /**
+   * What `[base]/.well-known/smart-configuration` answers: the endpoints of your authorization server, as SMART App Launch
+   * names them. Default none: the route is 404. See https://hl7.org/fhir/smart-app-launch/conformance.html.
+   */
+  readonly smartConfiguration?: SmartConfiguration | undefined;
+  /** Serve `/healthcheck` next to `/admin`, for load balancers: 200 while the store answers, 503 otherwise. Default false. */
+  readonly healthcheck?: boolean | undefined;
   /** Resources carry Medplum's `meta.project` and `meta.author`, which R4 does not define. Default false. */
   readonly extendedMeta?: boolean | undefined;
+}
+
+/** The answer for SMART clients; other members are sent as they are. */
+export interface SmartConfiguration {
+  readonly token_endpoint: string;
+  readonly authorization_endpoint?: string | undefined;
+  readonly capabilities: readonly string[];
+  readonly [name: string]: unknown;
 }
 
 /** The purpose and id of a request, for its audit records. */
@@ -100,21 +115,23 @@ export type GraphqlOverHttpDraft = '2026-08-06';
  *
  * | group | routes |
  * |---|---|
- * | `metadata` | `metadata` |
+ * | `metadata` | `metadata`, `.well-known/smart-configuration`, `/healthcheck` |
+ * | `auth` | `/auth/me` |
  * | `graphql` | `$graphql`, `[type]/[id]/$graphql` |
  * | `read` | read, vread |
- * | `search` | search by GET and `_search` |
+ * | `search` | search by GET and `_search`, of a type, in a compartment, and of several types |
  * | `history` | history of an instance, history of a type |
  * | `write` | create, update, patch, delete, conditional ones |
  * | `bundle` | transaction and batch |
- * | `operations` | `Patient/[id]/$everything`, `$validate` |
- * | `admin` | invite, resend and accept invitations, members, projects with export and deletion, removal for good |
+ * | `operations` | `$everything` of Patient and Encounter, `$validate`, `$expand`, `$lookup`, `$validate-code`, `$subsumes` |
+ * | `admin` | invite, resend and accept invitations, members, clients, Bots, projects with export and deletion, the audit log, removal for good |
  */
 export type RouteGroup =
-  'metadata' | 'graphql' | 'read' | 'search' | 'history' | 'write' | 'bundle' | 'operations' | 'admin';
+  'metadata' | 'auth' | 'graphql' | 'read' | 'search' | 'history' | 'write' | 'bundle' | 'operations' | 'admin';
 
 export const ROUTE_GROUPS: readonly RouteGroup[] = [
   'metadata',
+  'auth',
   'graphql',
   'read',
   'search',

@@ -1,12 +1,14 @@
 import { parseConcurrency } from '../../access/limits/call-limits.js';
 import { assertRoomInLine } from '../../access/turns/in-turn.js';
 import { FhirError } from '../../fhir/error.js';
+import { quote } from '../../fhir/messages.js';
 import { parseReference } from '../../fhir/reference.js';
 import { type AnyResource, DEFAULT_RESOURCE_VALUES, isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { encodeBase64 } from '../../platform/bytes.js';
+import { FORMAT_PARAMETERS } from '../../search/parse/parse-search.js';
 import { type HttpRequest, HttpRequestError, isAscii, mediaTypeOf } from '../http-types.js';
 import { readBoundedBody, readBundleBody, readJsonBody, requireMediaType } from '../read-body.js';
-import type { Exchange } from './exchange.js';
+import type { CallerExchange, Exchange } from './exchange.js';
 
 /**
  * The body of the request. If the queue of its project is full, the request is refused before its body is read, and
@@ -47,7 +49,7 @@ export async function readJson(exchange: Exchange, types: readonly string[] = JS
 }
 
 /** {@link readJson} of a body that was read to see whether there is one. */
-export function parseBodyJson(exchange: Exchange, request: HttpRequest): unknown {
+function parseBodyJson(exchange: Exchange, request: HttpRequest): unknown {
   requireMediaType(exchange.request, JSON_TYPES);
   return readJsonBody(request, maxValuesOf(exchange));
 }
@@ -157,5 +159,67 @@ function isContext(text: string, baseUrl: string): boolean {
     parsed !== undefined &&
     isAscii(text) &&
     (parsed.kind === 'local' || (parsed.kind === 'foreign' && URL.canParse(text)))
+  );
+}
+
+/**
+ * The parameters of an operation with simple values: those of the URL, and those in the body of a POST, in the form of a
+ * query. A repeated `_type` is a list. See https://hl7.org/fhir/R4/operations.html#request.
+ *
+ * @param names the parameters of the operation; undefined: it checks them itself
+ * @throws FhirError `invalid` - an unknown parameter, one that is given twice, or a body that is not Parameters with
+ * simple values
+ */
+export async function readOperation(exchange: CallerExchange, names?: readonly string[]): Promise<URLSearchParams> {
+  const parameters = new URLSearchParams([...exchange.url.searchParams, ...(await inBody(exchange))]);
+  if (names === undefined) return parameters;
+  for (const name of parameters.keys()) {
+    if (FORMAT_PARAMETERS.has(name)) continue;
+    if (!names.includes(name)) throw new FhirError('invalid', `Unknown parameter ${quote(name)} of the operation`);
+    if (parameters.getAll(name).length > 1) throw givenTwice(name);
+  }
+  return parameters;
+}
+
+async function inBody(exchange: CallerExchange): Promise<Map<string, string>> {
+  const values = new Map<string, string>();
+  if (exchange.request.method !== 'POST') return values;
+  const request = await withBody(exchange);
+  if ((request.body as Uint8Array).length === 0) return values;
+  const body = parseBodyJson(exchange, request);
+  if (!isJsonObject(body) || body['resourceType'] !== 'Parameters') throw notParameters();
+  const { parameter = [] } = body;
+  if (!Array.isArray(parameter)) throw notParameters();
+  for (const one of parameter as unknown[]) {
+    if (!isJsonObject(one)) throw notParameters();
+    for (const [name, value] of simpleValues(one)) {
+      const before = values.get(name);
+      if (before !== undefined && name !== '_type') throw givenTwice(name);
+      values.set(name, before === undefined ? value : `${before},${value}`);
+    }
+  }
+  return values;
+}
+
+/** A Coding counts as its system, code and display. */
+function simpleValues({ name, ...rest }: { readonly [name: string]: unknown }): readonly (readonly [string, string])[] {
+  const [value, ...others] = Object.entries(rest).filter(([key]) => key.startsWith('value'));
+  if (typeof name !== 'string' || value === undefined || others.length > 0) throw notParameters();
+  const [key, content] = value;
+  if (key === 'valueCoding' && name === 'coding' && isJsonObject(content)) {
+    return Object.entries(content).flatMap(([part, text]) => (typeof text === 'string' ? [[part, text] as const] : []));
+  }
+  if (!['string', 'number', 'boolean'].includes(typeof content)) throw notParameters();
+  return [[name, String(content)]];
+}
+
+function givenTwice(name: string): FhirError {
+  return new FhirError('invalid', `${quote(name)} may be given once`);
+}
+
+function notParameters(): FhirError {
+  return new FhirError(
+    'invalid',
+    'The body of the operation must be Parameters, each with a name and one simple value',
   );
 }

@@ -54,11 +54,15 @@ export function createFhirHandler(config: FhirHandlerConfig): FhirHandler {
     } catch (error) {
       const known = maskError(error);
       report(known);
-      const answer = toHttpResponse(known, sent.isGraphql ? { request } : {});
+      const headers = known.status === 401 && request.headers.has('authorization') ? INVALID_TOKEN : {};
+      const answer = toHttpResponse(known, sent.isGraphql ? { request, headers } : { headers });
       return await toWireAnswer(fromHttpResponse(answer), sent.format, isHead);
     }
   });
 }
+
+/** See https://www.rfc-editor.org/rfc/rfc6750#section-3.1. */
+const INVALID_TOKEN = { 'www-authenticate': 'Bearer error="invalid_token"' };
 
 /** A request, with the facts about its answer so far. */
 interface SentRequest {

@@ -1,35 +1,42 @@
 import { trimBaseUrl } from '../../fhir/reference.js';
+import { CLIENT_ROUTES } from '../admin/client-routes.js';
 import { PROJECT_ROUTES } from '../admin/project-routes.js';
 import { MEMBER_ROUTES } from '../admin/member-routes.js';
-import { adminUrl, type PathName, type PathValues, type Route } from '../exchange/exchange.js';
+import { adminUrl, type PathName, type PathValues, type Route, urlBeside } from '../exchange/exchange.js';
 import { HttpRequestError } from '../http-types.js';
 import { BINARY_ROUTES } from '../rest/binary-routes.js';
 import { WRITE_ROUTES } from '../rest/write-routes.js';
 import { READ_ROUTES } from '../rest/read-routes.js';
 import { GRAPHQL_ROUTES } from '../rest/graphql-routes.js';
 import { METADATA_ROUTES } from '../rest/metadata-routes.js';
+import { SERVICE_ROUTES } from '../rest/service-routes.js';
+import { TERMINOLOGY_ROUTES } from '../rest/terminology-routes.js';
 
 /** All routes. If several match a request, the first one answers. */
 export const ROUTES: readonly Route[] = [
   ...PROJECT_ROUTES,
   ...MEMBER_ROUTES,
+  ...CLIENT_ROUTES,
+  ...SERVICE_ROUTES,
   ...METADATA_ROUTES,
   ...GRAPHQL_ROUTES,
+  ...TERMINOLOGY_ROUTES,
   ...BINARY_ROUTES,
   ...READ_ROUTES,
   ...WRITE_ROUTES,
 ];
 
 /** Where the routes are: the decoded segments of their URLs' paths. */
-interface Roots {
-  readonly fhir: readonly string[];
-  readonly admin: readonly string[];
-}
+type Roots = { readonly [Root in Route['root']]: readonly string[] };
 
 /** The roots of a service. */
 export function rootsOf(baseUrl: string): Roots {
   const segments = (url: string): readonly string[] => segmentsOf(new URL(url).pathname);
-  return { fhir: segments(trimBaseUrl(baseUrl) ?? baseUrl), admin: segments(adminUrl(baseUrl)) };
+  return {
+    fhir: segments(trimBaseUrl(baseUrl) ?? baseUrl),
+    admin: segments(adminUrl(baseUrl)),
+    beside: segments(urlBeside(baseUrl)),
+  };
 }
 
 /** The routes of a path, whatever their method, with the values of its variable segments. */

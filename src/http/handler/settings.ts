@@ -132,6 +132,15 @@ const CHECKS: { readonly [Name in keyof Required<FhirHandlerConfig>]: Check } = 
   graphqlOverHttp(value) {
     if (value !== undefined && value !== '2026-08-06') throw invalid('graphqlOverHttp knows the draft 2026-08-06');
   },
+  smartConfiguration(value) {
+    if (value === undefined) return;
+    const { token_endpoint: endpoint, capabilities } = (value ?? {}) as { [name: string]: unknown };
+    if (typeof endpoint === 'string' && URL.canParse(endpoint) && Array.isArray(capabilities)) return;
+    throw invalid('smartConfiguration needs token_endpoint, a URL, and capabilities, a list');
+  },
+  healthcheck(value) {
+    if (value !== undefined && typeof value !== 'boolean') throw invalid('healthcheck must be true or false');
+  },
   extendedMeta(value) {
     if (value !== undefined && typeof value !== 'boolean') throw invalid('extendedMeta must be true or false');
   },

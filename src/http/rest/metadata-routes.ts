@@ -85,7 +85,7 @@ const INTERACTIONS: readonly (readonly [
 ];
 
 function resourcesOf(
-  { model, typeHistory }: ResourceStore,
+  { model, typeHistory, terminology }: ResourceStore,
   caller: Caller,
   routes: ReadonlySet<RouteGroup>,
 ): CapabilityStatementRestResource[] {
@@ -103,7 +103,7 @@ function resourcesOf(
     ).map(([, code]) => ({ code }));
     if (interaction.length === 0) return [];
     const may = new Set(interaction.map(({ code }) => code));
-    const operations = routes.has('operations') ? operationsOf(type) : [];
+    const operations = routes.has('operations') ? operationsOf(type, terminology !== undefined) : [];
     const searchParam = may.has('search-type') ? searchParametersOf(model, type) : [];
     return [
       {
@@ -159,10 +159,21 @@ function reverseIncludes(model: FhirModel, sources: readonly string[]): Readonly
   return byTarget;
 }
 
-function operationsOf(type: string): { name: string; definition: string }[] {
-  const validate = operationNamed('validate', 'Resource-validate');
-  return type === 'Patient' ? [operationNamed('everything', 'Patient-everything'), validate] : [validate];
+function operationsOf(type: string, hasTerminology: boolean): { name: string; definition: string }[] {
+  const own = OPERATIONS[type] ?? [];
+  const served = hasTerminology ? own : own.filter((name) => name === 'everything');
+  return [
+    ...served.map((name) => operationNamed(name, `${type}-${name}`)),
+    operationNamed('validate', 'Resource-validate'),
+  ];
 }
+
+const OPERATIONS: { readonly [type: string]: readonly string[] } = {
+  Patient: ['everything'],
+  Encounter: ['everything'],
+  ValueSet: ['expand', 'validate-code'],
+  CodeSystem: ['lookup', 'validate-code', 'subsumes'],
+};
 
 function operationNamed(name: string, definition: string): { name: string; definition: string } {
   return { name, definition: `http://hl7.org/fhir/OperationDefinition/${definition}` };

@@ -1,12 +1,12 @@
 import type { RestInteraction } from '../../audit/audit-record.js';
-import { FhirError } from '../../fhir/error.js';
 import { trimBaseUrl } from '../../fhir/reference.js';
-import { type AnyResource, isJsonObject } from '../../fhir/resource.js';
+import type { AnyResource } from '../../fhir/resource.js';
 import { searchMembers } from '../../projects/members/search-members.js';
 import { repositoryOf } from '../../repository/create-repository.js';
 import { historyParameters, typeHistoryParameters } from '../../repository/history-parameters.js';
-import { patientEverything } from '../../repository/patient-everything.js';
+import { compartmentPair, everything, type RecordOwner } from '../../repository/everything.js';
 import { readSubset } from '../../repository/search/result-parameters.js';
+import { searchTypes } from '../../repository/search-types.js';
 import { subsetOf } from '../../repository/search/subset.js';
 import { FORMAT_PARAMETERS } from '../../search/parse/parse-search.js';
 import { parseQueryString } from '../../search/parse/search-pairs.js';
@@ -20,7 +20,7 @@ import {
   type Route,
   withAddresses,
 } from '../exchange/exchange.js';
-import { parseBodyJson, withBody } from '../exchange/read-body.js';
+import { readOperation, withBody } from '../exchange/read-body.js';
 import { bodyText, requireMediaType } from '../read-body.js';
 import { answerResource, answerUnlessCurrent } from './answer-resource.js';
 
@@ -88,31 +88,40 @@ export const READ_ROUTES: readonly Route[] = [
     root: 'fhir',
     path: ':type/_search',
     parameters: 'checked',
-    async answer(exchange) {
-      const body = bodyText(await withBody(exchange)) ?? '';
-      // Without a body, all parameters are in the URL.
-      if (body !== '') requireMediaType(exchange.request, ['application/x-www-form-urlencoded']);
-      return search(exchange, new URLSearchParams([...exchange.url.searchParams, ...parseQueryString(body)]));
-    },
+    answer: async (exchange) => search(exchange, await posted(exchange)),
   },
+  inCompartment('Patient'),
+  inCompartment('Encounter'),
   {
-    group: 'operations',
+    group: 'search',
     method: 'GET',
     root: 'fhir',
-    path: 'Patient/:id/$everything',
+    path: '',
     parameters: 'checked',
-    answer: (exchange) => everything(exchange, exchange.url.searchParams),
+    answer: (exchange) => inTypes(exchange, exchange.url.searchParams),
   },
   {
-    group: 'operations',
+    group: 'search',
     method: 'POST',
     root: 'fhir',
-    path: 'Patient/:id/$everything',
+    path: '_search',
     parameters: 'checked',
-    async answer(exchange) {
-      return everything(exchange, new URLSearchParams([...exchange.url.searchParams, ...(await inBody(exchange))]));
-    },
+    answer: async (exchange) => inTypes(exchange, await posted(exchange)),
   },
+  // See https://hl7.org/fhir/R4/patient-operation-everything.html and encounter-operation-everything.html.
+  ...(['Patient', 'Encounter'] as const).flatMap((type) =>
+    (['GET', 'POST'] as const).map((method): Route => ({
+      group: 'operations',
+      method,
+      root: 'fhir',
+      path: `${type}/:id/$everything`,
+      parameters: 'checked',
+      async answer(exchange) {
+        const parameters = await readOperation(exchange);
+        return answerResource(await everything(repositoryFor(exchange), { type, id: exchange.path.id }, parameters));
+      },
+    })),
+  ),
 ];
 
 /** Reads what a request states. A refusal of it has an audit record, like each other one of its interaction. */
@@ -142,6 +151,35 @@ export function subsetFor({ settings, path, url }: Exchange): ((resource: AnyRes
   return subset && ((resource) => subsetOf(model, resource, subset));
 }
 
+/** The compartments that `$everything` has. */
+function inCompartment(owner: RecordOwner['type']): Route {
+  return {
+    group: 'search',
+    method: 'GET',
+    root: 'fhir',
+    path: `${owner}/:id/:type`,
+    parameters: 'checked',
+    answer(exchange) {
+      const { type, id } = exchange.path;
+      const pair = compartmentPair(exchange.settings.store.model, { type: owner, id }, type);
+      return search(exchange, new URLSearchParams([[...pair], ...exchange.url.searchParams]));
+    },
+  };
+}
+
+async function inTypes(exchange: CallerExchange, parameters: URLSearchParams): Promise<Answer> {
+  const pairs = [...parameters].filter(([name]) => !FORMAT_PARAMETERS.has(name));
+  return answerResource(await searchTypes(repositoryFor(exchange), new URLSearchParams(pairs)));
+}
+
+/** The parameters in the URL and the body. */
+async function posted(exchange: CallerExchange): Promise<URLSearchParams> {
+  const body = bodyText(await withBody(exchange)) ?? '';
+  // Without a body, all parameters are in the URL.
+  if (body !== '') requireMediaType(exchange.request, ['application/x-www-form-urlencoded']);
+  return new URLSearchParams([...exchange.url.searchParams, ...parseQueryString(body)]);
+}
+
 async function search(exchange: CallerExchange, parameters: URLSearchParams): Promise<Answer> {
   const { type } = exchange.path;
   if (type === 'ProjectMembership') {
@@ -165,41 +203,4 @@ export async function answerMembers(
   const pairs = [...parameters].filter(([name]) => !FORMAT_PARAMETERS.has(name));
   const found = await searchMembers(project, new URLSearchParams(pairs), boundedContextOf(exchange));
   return answerResource(withAddresses(found, address, (id) => memberUrl(exchange, project, id)));
-}
-
-async function everything(exchange: CallerExchange, parameters: URLSearchParams): Promise<Answer> {
-  return answerResource(await patientEverything(repositoryFor(exchange), exchange.path.id, parameters));
-}
-
-/**
- * The parameters in the body of the operation, in the form of a query; a repeated `_type` is a list. See
- * https://hl7.org/fhir/R4/operations.html#request.
- *
- * @throws FhirError `invalid` - the body is not Parameters with simple values
- */
-async function inBody(exchange: CallerExchange): Promise<Map<string, string>> {
-  const request = await withBody(exchange);
-  const values = new Map<string, string>();
-  if ((request.body as Uint8Array).length === 0) return values;
-  const body = parseBodyJson(exchange, request);
-  if (!isJsonObject(body) || body['resourceType'] !== 'Parameters') throw notParameters();
-  const { parameter = [] } = body;
-  if (!Array.isArray(parameter)) throw notParameters();
-  for (const one of parameter as unknown[]) {
-    if (!isJsonObject(one)) throw notParameters();
-    const { name, ...rest } = one;
-    const [value, ...others] = Object.entries(rest).filter(([key]) => key.startsWith('value'));
-    const isSimple = typeof value?.[1] === 'string' || typeof value?.[1] === 'number';
-    if (typeof name !== 'string' || !isSimple || others.length > 0) throw notParameters();
-    const before = values.get(name);
-    if (before !== undefined && name !== '_type') {
-      throw new FhirError('invalid', `"${name.slice(0, 40)}" may be given once`);
-    }
-    values.set(name, before === undefined ? String(value[1]) : `${before},${String(value[1])}`);
-  }
-  return values;
-}
-
-function notParameters(): FhirError {
-  return new FhirError('invalid', 'The body of $everything must be Parameters, each with a name and one simple value');
 }

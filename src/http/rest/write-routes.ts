@@ -152,15 +152,25 @@ export const WRITE_ROUTES: readonly Route[] = [
     },
   },
   // See https://hl7.org/fhir/R4/resource-operation-validate.html.
-  ...[':type/$validate', ':type/:id/$validate'].map((path): Route => ({
-    group: 'operations',
-    method: 'POST',
-    root: 'fhir',
-    path,
-    parameters: ['profile', 'mode'],
-    answer: validate,
-  })),
+  validating('POST', ':type/$validate', readJsonObject),
+  validating('POST', ':type/:id/$validate', readJsonObject),
+  // Without a body: the stored resource.
+  validating('GET', ':type/:id/$validate', async (exchange) => {
+    const { type, id } = exchange.path;
+    return await repositoryOf(repositoryFor(exchange)).read(type as never, id);
+  }),
 ];
+
+function validating(
+  method: Route['method'],
+  path: string,
+  read: (exchange: CallerExchange) => Promise<JsonObject>,
+): Route {
+  return {
+    ...{ group: 'operations', method, root: 'fhir', path, parameters: ['profile', 'mode'] },
+    answer: async (exchange) => validate(exchange, await read(exchange)),
+  };
+}
 
 /** The search of a conditional interaction. */
 function conditionOf({ url }: Exchange): string {
@@ -181,9 +191,9 @@ function ifNoneMatchOf({ request }: Exchange): '*' | undefined {
   throw new FhirError('invalid', 'If-None-Match of an update must be *');
 }
 
-async function validate(exchange: CallerExchange): Promise<Answer> {
+async function validate(exchange: CallerExchange, body: JsonObject): Promise<Answer> {
   const { type } = exchange.path;
-  const { resource, profiles } = validated(await readJsonObject(exchange));
+  const { resource, profiles } = validated(body);
   if (resource['resourceType'] !== type)
     throw new FhirError('invalid', `The resource must be a ${type}, as the URL says`);
   const mode = parameterOf(exchange, 'mode');

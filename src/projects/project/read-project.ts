@@ -5,16 +5,21 @@ import { notFound } from '../../fhir/reference.js';
 import type { Stored } from '../../fhir/resource.js';
 import { guardOf, mayOperate, openOperator, requireProjectId } from '../session/operator.js';
 import { type ProjectContext, projectOperation } from '../session/project-context.js';
-import { copyStored } from '../session/project-session.js';
+import { copyStored, openProject, readProject as readOwnProject } from '../session/project-session.js';
 
 /**
- * A project of the store, without its secrets, for those who may read or list projects.
+ * A project of the store, without its secrets, for those who may read or list projects, and for its administrators.
  *
- * @throws FhirError `forbidden` - the caller may neither read nor list projects
+ * @throws FhirError `forbidden` - the caller may neither read nor list projects, and is not its administrator
  * @throws FhirError `not-found` - there is no such project
  */
 export function readProject(project: string, context: ProjectContext): Promise<Stored<Project>> {
   return projectOperation(context, 'read', async (facts, bounded) => {
+    if (!mayReadProjects(bounded.caller)) {
+      const own = await openProject(project, bounded, 'read');
+      facts.targets = [{ type: 'Project', id: own.project }];
+      return copyStored<Project>((await readOwnProject(own)).project, own);
+    }
     const right = mayOperate(bounded.caller, 'Project.read') ? 'Project.read' : 'Project.search';
     const session = await openOperator(bounded, right, 'read projects');
     const id = requireProjectId(project);

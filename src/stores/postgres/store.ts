@@ -184,7 +184,7 @@ export class PostgresStore implements ResourceStore {
    *
    * Join right after BEGIN: the transaction becomes SERIALIZABLE, so its first query must not come before. A commit
    * through the view that is refused leaves the transaction as it was before it. If PostgreSQL refuses the transaction
-   * (SQLSTATE 40001 at any statement or at COMMIT, a `conflict` of the view), roll back and repeat it all.
+   * (40001 at any statement or at COMMIT, a `conflict` of the view), roll back and repeat it all.
    *
    * @param client of `pg`, or compatible; its `search_path` leads to the tables of this store
    * @throws FhirError `invalid` - no transaction is open, or it has a query already

@@ -58,7 +58,7 @@ describe('routes', () => {
     ['DELETE', 'metadata', 'GET, HEAD, OPTIONS'],
     ['PUT', '$graphql', 'GET, HEAD, POST, OPTIONS'],
     ['POST', 'Patient/1', 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS'],
-    ['GET', '', 'POST, OPTIONS'],
+    ['PUT', '', 'GET, HEAD, POST, OPTIONS'],
     ['GET', 'Patient/$validate', 'POST, OPTIONS'],
     ['PUT', '/admin/projects/1/members/2', 'GET, HEAD, POST, PATCH, DELETE, OPTIONS'],
     ['TRACEX', 'Patient', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'],

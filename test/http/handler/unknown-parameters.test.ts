@@ -5,6 +5,8 @@ import { type Answer, openService, outcomeText, patient, type Service } from './
 /** Reads, which take any parameters: the unknown ones change nothing. All other routes write or export. */
 const READS: ReadonlySet<string> = new Set([
   'GET metadata',
+  'GET .well-known/smart-configuration',
+  'GET healthcheck',
   'GET $graphql',
   'GET :type/:id/$graphql',
   'GET Binary/:id',
@@ -35,7 +37,6 @@ const BODIES: { readonly [path: string]: object } = {
   'projects/:project/erase-resource': { type: 'Patient', id: 'p', reason: 'test' },
   'projects/:project/erase-patient': { id: 'p', reason: 'test' },
   'projects/:project/purge-history': { keep: 1 },
-  'Patient/:id/$everything': { resourceType: 'Parameters' },
   'projects/:project': { name: 'Renamed' },
   'projects/:project/members/:membership': { admin: false },
   'invitations/accept': { token: 'none' },
@@ -45,17 +46,26 @@ const BODIES: { readonly [path: string]: object } = {
 async function ask(route: (typeof ROUTES)[number], query: string): Promise<Answer> {
   const { body: members } = await service.call('GET', `/admin/projects/${service.project}/members?name=Ned`);
   const member = (members as { entry: [{ resource: { id: string } }] }).entry[0].resource.id;
-  const values = { type: 'Patient', id: 'p', version: '1', project: service.project, membership: member };
+  // No Patient is in the compartment of a visit.
+  const type = route.path.startsWith('Encounter/') ? 'Observation' : 'Patient';
+  const values = { type, id: 'p', version: '1', project: service.project, membership: member };
   const path = route.path.replace(/:(\w+)/g, (_, name: keyof typeof values) => values[name]);
-  const url = `${route.root === 'admin' ? '/admin/' : ''}${path}?${query}`;
+  const isOfTypes = route.path === '_search' || (route.path === '' && route.method === 'GET');
+  const url = `${{ fhir: '', admin: '/admin/', beside: '/' }[route.root]}${path}?${isOfTypes ? '_type=Patient&' : ''}${query}`;
   const isForm = route.path.endsWith('_search');
+  const isOperation = /\$(?!graphql|validate$)/.test(route.path);
   const isPatch = route.method === 'PATCH' && route.root === 'fhir';
   const body =
     route.method === 'GET' || route.method === 'DELETE'
       ? undefined
       : isForm
         ? 'gender=female'
-        : (BODIES[route.path] ?? (isPatch ? [] : { ...patient({ id: 'p' }), query: '{ PatientList { id } }' }));
+        : (BODIES[route.path] ??
+          (isOperation
+            ? { resourceType: 'Parameters' }
+            : isPatch
+              ? []
+              : { ...patient({ id: 'p' }), query: '{ PatientList { id } }' }));
   const headers = {
     'content-type': isForm
       ? 'application/x-www-form-urlencoded'

@@ -5,10 +5,10 @@ import { Container } from '../fhir/container.js';
 import { FhirError } from '../fhir/error.js';
 import { quote } from '../fhir/messages.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
-import { keyText, parseReference, referenceTo } from '../fhir/reference.js';
+import { keyText, notFound, parseReference, referenceTo } from '../fhir/reference.js';
 import { type AnyResource, elementsOf, isResourceId } from '../fhir/resource.js';
 import { cursorText, foreignCursor, MAX_COUNT, readCursor } from '../interactions/pages.js';
-import { and, changedSince } from '../search/criteria/criteria.js';
+import { and, changedSince, type Criteria, or, refersTo } from '../search/criteria/criteria.js';
 import { indexEntries } from '../search/index/index-resource.js';
 import { walkPlaces } from '../search/index/places.js';
 import { valueTraits } from '../search/index/value-traits.js';
@@ -26,23 +26,30 @@ import {
   type LogicalTarget,
 } from './search/indirect-references.js';
 
+/** The Patient or Encounter whose record it is. */
+export interface RecordOwner {
+  readonly type: 'Patient' | 'Encounter';
+  readonly id: string;
+}
+
 /**
- * A page of a patient's record: the Patient and the resources of its compartment that the caller may read, by type and
- * id, with the resources that these refer to. See https://hl7.org/fhir/R4/patient-operation-everything.html.
+ * A page of the record of a Patient or Encounter: that resource and those of its compartment that the caller may read,
+ * by type and id, with the resources that these refer to. See
+ * https://hl7.org/fhir/R4/patient-operation-everything.html.
  *
  * Each page makes at most one search per type of the compartment, one read of the resources that it refers to, and one
  * search per type that canonicals lead to. The next link holds a position, so concurrent writes make pages neither
  * overlap nor skip resources. If several pages refer to a resource, each of them contains it.
  *
  * @param parameters `_count`, `_type`, `_since`, and `_cursor` of the next link
- * @throws FhirError `not-found`, `gone` - the Patient
+ * @throws FhirError `not-found`, `gone` - the owner
  */
-export function patientEverything(open: OpenRepository, id: string, parameters: URLSearchParams): Promise<Bundle> {
+export function everything(open: OpenRepository, owner: RecordOwner, parameters: URLSearchParams): Promise<Bundle> {
   const { interact, bundle } = open;
-  return interact('search', { type: 'Patient', id }, async (facts, session) => {
-    const request = readRequest(id, session, parameters);
-    await readResource({ type: 'Patient', id }, session);
-    const found = await collect(id, request, session);
+  return interact('search', owner, async (facts, session) => {
+    const request = readRequest(owner, session, parameters);
+    await readResource(owner, session);
+    const found = await collect(owner, request, session);
     const entry = [
       ...found.resources.map((one) => entryOf(one, 'match', session)),
       ...found.referenced.map((one) => entryOf(one, 'include', session)),
@@ -52,7 +59,7 @@ export function patientEverything(open: OpenRepository, id: string, parameters: 
     return bundle({
       resourceType: 'Bundle',
       type: 'searchset',
-      link: linksOf(id, request, found.next, session),
+      link: linksOf(owner, request, found.next, session),
       ...(entry.length === 0 ? {} : { entry }),
     });
   });
@@ -81,13 +88,13 @@ const DEFAULT_COUNT = 100;
 const EVERYTHING_PARAMETERS = ['_type', '_since', '_count', '_cursor'];
 
 function readRequest(
-  id: string,
+  owner: RecordOwner,
   { store: { model, caller } }: RepositorySession,
   parameters: URLSearchParams,
 ): EverythingRequest {
   const given: (readonly [string, string])[] = [];
   let count = DEFAULT_COUNT;
-  const compartment = compartmentTypes(model);
+  const compartment = compartmentTypes(model, owner.type);
   let asked: ReadonlySet<string> | undefined;
   let since: string | undefined;
   let cursor: string | undefined;
@@ -110,16 +117,28 @@ function readRequest(
   const isInside = asked !== undefined && [...asked].every((type) => compartment.includes(type));
   const types = isInside ? compartment.filter((type) => asked!.has(type)) : compartment;
   const after =
-    cursor === undefined ? undefined : readPosition(readCursor(cursor, caller, questionOf(id, given)), compartment);
+    cursor === undefined ? undefined : readPosition(readCursor(cursor, caller, questionOf(owner, given)), compartment);
   return { count, types, asked, since, after, given };
 }
 
-/** The Patient comes first, the others by name. */
-function compartmentTypes(model: FhirModel): readonly string[] {
+/** The owner comes first, the others by name. */
+function compartmentTypes(model: FhirModel, owner: RecordOwner['type']): readonly string[] {
   return [
-    'Patient',
-    ...model.resourceTypes.filter((type) => type !== 'Patient' && model.patientCompartment(type).length > 0),
+    owner,
+    ...model.resourceTypes.filter((type) => type !== owner && compartmentCodes(model, type, owner).length > 0),
   ];
+}
+
+/**
+ * The parameters by which resources of a type are in the owner's compartment. That of Encounter has those with these names:
+ * https://hl7.org/fhir/R4/compartmentdefinition-encounter.html.
+ */
+function compartmentCodes(model: FhirModel, type: string, owner: RecordOwner['type']): readonly string[] {
+  if (owner === 'Patient') return model.patientCompartment(type);
+  return ['encounter', 'context'].filter((code) => {
+    const parameter = model.searchParameters(type).get(code);
+    return parameter?.type === 'reference' && parameter.targets?.includes('Encounter') === true;
+  });
 }
 
 function readCount(value: string): number {
@@ -142,8 +161,8 @@ function readPosition(content: unknown, types: readonly string[]): Position {
 }
 
 /** What a cursor belongs to. */
-function questionOf(id: string, given: EverythingRequest['given']): string {
-  return JSON.stringify(['Patient', id, '$everything', ...given]);
+function questionOf({ type, id }: RecordOwner, given: EverythingRequest['given']): string {
+  return JSON.stringify([type, id, '$everything', ...given]);
 }
 
 interface EverythingPage {
@@ -153,12 +172,12 @@ interface EverythingPage {
 }
 
 async function collect(
-  patient: string,
+  owner: RecordOwner,
   request: EverythingRequest,
   session: RepositorySession,
 ): Promise<EverythingPage> {
   const { count, asked, since = '' } = request;
-  const { resources: found, isCut } = await compartmentFrom(patient, request, session);
+  const { resources: found, isCut } = await compartmentFrom(owner, request, session);
   const targets = found.slice(0, count).map((resource) => targetsOf(resource, session));
   const affordable = countAffordable(targets);
   if (affordable === 0 && found.length > 0) assertAffordableAlone(found[0]!, targets[0]!);
@@ -170,7 +189,7 @@ async function collect(
       isAsked(one) &&
       !known.has(nameOf(one)) &&
       (one.meta?.lastUpdated ?? '') >= since &&
-      !isInCompartment(one, patient, session),
+      !isInCompartment(one, owner, session),
   );
   const last = page.at(-1);
   const next = found.length > page.length || isCut ? { type: last!.resourceType, id: last!.id! } : undefined;
@@ -179,17 +198,18 @@ async function collect(
 
 /** Resources of the compartment from a position on, with one more than the page holds if there are more; fewer if they are large. */
 async function compartmentFrom(
-  patient: string,
+  owner: RecordOwner,
   { count, types, since, after }: EverythingRequest,
   session: RepositorySession,
 ): Promise<{ readonly resources: readonly AnyResource[]; readonly isCut: boolean }> {
   const resources: AnyResource[] = [];
   const { model } = session.store;
   // The position may be in a type that `_type` leaves out.
-  const begin = after === undefined ? undefined : compartmentTypes(model).indexOf(after.type);
+  const all = compartmentTypes(model, owner.type);
+  const begin = after === undefined ? undefined : all.indexOf(after.type);
   for (const type of types) {
-    if (begin !== undefined && compartmentTypes(model).indexOf(type) < begin) continue;
-    const compartment = compartmentCriteria(model, type, { type: 'Patient', id: patient });
+    if (begin !== undefined && all.indexOf(type) < begin) continue;
+    const compartment = criteriaOf(model, type, owner);
     const query: GuardedQuery = {
       type,
       criteria: since === undefined ? compartment : and([compartment, changedSince(since)]),
@@ -205,16 +225,37 @@ async function compartmentFrom(
   return { resources, isCut: false };
 }
 
+/**
+ * The parameter by which a search of a type stays in the owner's compartment: `subject=Patient/1`.
+ *
+ * @throws FhirError `not-found` - the compartment has no resources of the type
+ */
+export function compartmentPair(model: FhirModel, owner: RecordOwner, type: string): readonly [string, string] {
+  const reference = referenceTo(owner.type, owner.id);
+  if (!isResourceId(owner.id)) throw notFound(owner);
+  if (type === owner.type) return ['_id', owner.id];
+  const codes = compartmentCodes(model, type, owner.type);
+  if (codes.length === 0) throw new FhirError('not-found', `A ${type} is in no compartment of a ${owner.type}`);
+  if (codes.length === 1) return [codes[0]!, reference];
+  return ['_filter', codes.map((code) => `${code} re "${reference}"`).join(' or ')];
+}
+
+function criteriaOf(model: FhirModel, type: string, owner: RecordOwner): Criteria {
+  if (owner.type === 'Patient') return compartmentCriteria(model, type, owner);
+  if (type === owner.type) return { kind: 'id', ids: [owner.id] };
+  return or(compartmentCodes(model, type, owner.type).map((code) => refersTo(code, owner)));
+}
+
 /** True for a resource that is itself a match, on this page or another. */
-function isInCompartment(resource: AnyResource, patient: string, { store, baseUrl }: RepositorySession): boolean {
+function isInCompartment(resource: AnyResource, owner: RecordOwner, { store, baseUrl }: RepositorySession): boolean {
   const { resourceType, id } = resource;
-  if (resourceType === 'Patient' && id === patient) return true;
-  const parameters = store.model.patientCompartment(resourceType);
+  if (resourceType === owner.type) return id === owner.id;
+  const parameters = compartmentCodes(store.model, resourceType, owner.type);
   return indexEntries(store.model, resource).some(({ parameter, group, value }) => {
     if (group !== 0 || value.kind !== 'reference' || !parameters.includes(parameter)) return false;
-    if (!('url' in value)) return value.type === 'Patient' && value.id === patient;
+    if (!('url' in value)) return value.type === owner.type && value.id === owner.id;
     const own = parseReference(value.url, baseUrl);
-    return own?.kind === 'local' && own.type === 'Patient' && own.id === patient;
+    return own?.kind === 'local' && own.type === owner.type && own.id === owner.id;
   });
 }
 
@@ -223,7 +264,7 @@ function nameOf({ resourceType, id }: AnyResource): string {
 }
 
 function linksOf(
-  id: string,
+  owner: RecordOwner,
   { count, given, after }: EverythingRequest,
   next: Position | undefined,
   { baseUrl, store: { caller } }: RepositorySession,
@@ -232,9 +273,9 @@ function linksOf(
     const parameters = new URLSearchParams(given.map(([...pair]) => pair));
     parameters.set('_count', String(count));
     if (position !== undefined) {
-      parameters.set('_cursor', cursorText([position.type, position.id], caller, questionOf(id, given)));
+      parameters.set('_cursor', cursorText([position.type, position.id], caller, questionOf(owner, given)));
     }
-    return `${baseUrl === undefined ? '' : `${baseUrl}/`}Patient/${id}/$everything?${parameters.toString()}`;
+    return `${baseUrl === undefined ? '' : `${baseUrl}/`}${owner.type}/${owner.id}/$everything?${parameters.toString()}`;
   };
   return [{ relation: 'self', url: url(after) }, ...(next === undefined ? [] : [{ relation: 'next', url: url(next) }])];
 }

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { ROUTE_GROUPS } from '../../../src/http/exchange/handler-config.js';
+import type { Route } from '../../../src/http/exchange/exchange.js';
+import { ROUTES } from '../../../src/http/handler/routes.js';
+
+const MEMBERS = 'members, by their access rules';
+const ADMINISTRATORS = 'administrators of the project';
+const OPERATORS = 'super administrators; with access policies, those with a rule for it';
+const REMOVERS = 'super administrators without access policies';
+
+/** Who may call the routes that are not for all members. `npx vitest run test/http/handler/route-table.test.ts -u` writes the page. */
+const CALLERS: { readonly [route: string]: string } = {
+  'GET [base]/metadata': 'everybody; members see what they may do',
+  'GET [base]/.well-known/smart-configuration': 'everybody, if `smartConfiguration` is set',
+  'GET /healthcheck': 'everybody, if `healthcheck` is true',
+  'GET /auth/me': 'members',
+  'POST [base]/Project': OPERATORS,
+  'GET /admin/projects': OPERATORS,
+  'GET /admin/projects/[project]': `${OPERATORS}; ${ADMINISTRATORS}`,
+  'PATCH /admin/projects/[project]': OPERATORS,
+  'DELETE /admin/projects/[project]': REMOVERS,
+  'POST /admin/projects/[project]/deactivate': OPERATORS,
+  'POST /admin/projects/[project]/reactivate': OPERATORS,
+  'GET /admin/projects/[project]/export': REMOVERS,
+  'POST /admin/projects/[project]/erase-resource': REMOVERS,
+  'POST /admin/projects/[project]/erase-patient': REMOVERS,
+  'POST /admin/projects/[project]/purge-history': REMOVERS,
+  'POST /admin/projects/[project]/members/[membership]/revoke-sessions': `${ADMINISTRATORS}; the member`,
+  'POST /admin/invitations/accept': 'the invited person, whom `identify` verifies',
+  'GET /admin/audit-log': 'members, by their rules for AuditEvent; a patient sees the events of the own record',
+};
+
+const NAMES: { readonly [name: string]: string } = {
+  type: 'type',
+  id: 'id',
+  version: 'version',
+  project: 'project',
+  membership: 'membership',
+};
+
+function nameOf({ method, root, path }: Route): string {
+  const place = path.replace(/:(\w+)/g, (_, name: string) => `[${NAMES[name]!}]`);
+  const base = { fhir: '[base]', admin: '/admin', beside: '' }[root];
+  return `${method} ${place === '' ? base : `${base}/${place}`}`;
+}
+
+test('the page of routes has each of them, with who may call it', async () => {
+  const names = ROUTES.map(nameOf);
+  expect(Object.keys(CALLERS).filter((name) => !names.includes(name))).toEqual([]);
+  const sorted = ROUTES.toSorted((one, other) => ROUTE_GROUPS.indexOf(one.group) - ROUTE_GROUPS.indexOf(other.group));
+  const rows = sorted.map((route) => {
+    const name = nameOf(route);
+    const callers = CALLERS[name] ?? (route.group === 'admin' ? ADMINISTRATORS : MEMBERS);
+    return `| \`${name}\` | \`${route.group}\` | ${callers} |`;
+  });
+  const page = [
+    '# Routes',
+    '',
+    'Every route of [the handler](../how-to/http-service.md), with its [group](../how-to/http-service.md) and who may call it. `[base]` is `baseUrl`; `/admin`, `/auth` and `/healthcheck` are next to a base that ends in `/fhir/R4`, otherwise below the base. Of several routes that fit, the first answers. GET answers HEAD, too. A test generates this page.',
+    '',
+    '| Route | Group | Who may call it |',
+    '|---|---|---|',
+    ...new Set(rows),
+    '',
+  ].join('\n');
+  await expect(page).toMatchFileSnapshot('../../../docs/reference/routes.md');
+});
