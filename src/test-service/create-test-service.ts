@@ -1,18 +1,22 @@
-import type { Bundle, Resource } from '@medplum/fhirtypes';
+import type { AccessPolicy, Bundle, Reference, Resource } from '@medplum/fhirtypes';
 import type { AuditRecord } from '../audit/audit-record.js';
 import { type Caller, type MemberCaller, systemCaller } from '../access/caller.js';
 import { signIn } from '../access/sign-in/sign-in.js';
+import { FhirError } from '../fhir/error.js';
+import { quote } from '../fhir/messages.js';
 import { createFhirHandler, toFetch } from '../http/handler/create-fhir-handler.js';
 import type { FhirHandler, FhirHandlerConfig } from '../http/exchange/handler-config.js';
 import { importBundle } from '../import/bundle/import-bundle.js';
 import type { InviteBody } from '../projects/body/invite-body.js';
 import { initialize } from '../projects/clients/initialize.js';
 import { invite } from '../projects/invite/invite.js';
-import type { Invitation } from '../projects/mail/invitation.js';
+import type { Invitation, Mailer } from '../projects/mail/invitation.js';
 import { createProject } from '../projects/project/create-project.js';
 import { createRepository } from '../repository/create-repository.js';
 import type { Repository } from '../repository/repository.js';
+import { randomId } from '../platform/crypto.js';
 import type { ResourceStore } from '../store/store.js';
+import type { Change } from '../store/write.js';
 import { MemoryStore } from '../stores/memory/store.js';
 
 /** Options of a test service; all have defaults. */
@@ -22,7 +26,17 @@ export interface TestServiceOptions {
    * Bundle by fullUrl are resolved.
    */
   readonly data?: readonly Resource[] | Bundle | undefined;
-  /** Default: a new MemoryStore, which `close` closes. */
+  /**
+   * Access policies by names of your own, without `resourceType` if you like; {@link TestService.member} makes members with
+   * them.
+   */
+  readonly policies?: { readonly [name: string]: Partial<AccessPolicy> } | undefined;
+  /**
+   * When the test takes place. The clock of the service stands still there until the test moves it. Default: the system's
+   * clock.
+   */
+  readonly now?: Date | undefined;
+  /** Default: a new MemoryStore, which `close` closes. A store of the test has a clock of its own. */
   readonly store?: ResourceStore | undefined;
   /** Whether resources are checked against R4. Default true, as in projects from `createProject`. */
   readonly strictMode?: boolean | undefined;
@@ -50,13 +64,26 @@ export interface TestService {
   readonly fetch: typeof fetch;
   /** A repository as `systemCaller` of the project, to inspect what a test has written. */
   readonly repository: Repository;
-  /** The invitations that were sent, and the audit records, oldest first. */
+  /** The invitations that were sent, the changes that were committed, and the audit records, oldest first. */
   readonly invitations: readonly Invitation[];
+  readonly events: readonly Change[];
   readonly audit: readonly AuditRecord[];
   /** The errors that `onError` received. */
   readonly errors: readonly unknown[];
-  /** Invites somebody as the administrator and signs them in. */
+  /** Invites somebody as the administrator and signs them in. The e-mail is among `invitations`. */
   invite(body: InviteBody): Promise<MemberCaller>;
+  /**
+   * Signs in a new member with one of the `policies`.
+   *
+   * @param person what differs from a Practitioner called Test
+   * @throws FhirError `invalid` - there is no policy of that name
+   */
+  member(
+    policy: string,
+    person?: { readonly [Name in keyof InviteBody]?: InviteBody[Name] | undefined },
+  ): Promise<MemberCaller>;
+  /** Moves the clock on, in milliseconds. @throws FhirError `invalid` - the option `now` was not given */
+  advance(milliseconds: number): void;
   /** `fetch` as somebody else; null: without a token. */
   fetchAs(caller: Caller | null): typeof fetch;
   /** Closes the store, unless the test passed its own. */
@@ -75,21 +102,29 @@ const CLIENT_URL = 'https://fhir.test/';
  * const medplum = new MedplumClient({ baseUrl: service.clientUrl, fetch: service.fetch });
  */
 export async function createTestService(options: TestServiceOptions = {}): Promise<TestService> {
-  const { data = [], store = new MemoryStore(), strictMode = true, config = {} } = options;
+  const clock = testClock(options.now);
+  const { data = [], store = new MemoryStore({ clock: clock.now }), strictMode = true, config = {} } = options;
   const { caller: operator } = await initialize(store, { name: 'Operations' });
-  const context = { store, caller: operator };
+  const context = { store, caller: operator, clock: clock.now };
   const project = (await createProject({ resourceType: 'Project', name: 'Test', strictMode }, context)).id;
   const person = { resourceType: 'Practitioner', firstName: 'Test', lastName: 'Administrator' } as const;
   const { membership } = await invite(project, { ...person, email: 'administrator@fhir.test', admin: true }, context);
   const trusted = systemCaller(project);
   const baseUrl = config.baseUrl ?? `${CLIENT_URL}fhir/R4`;
   await importBundle(bundleOf(data), { store, caller: trusted, baseUrl });
-  const administrator = await signIn(store, { membership: membership.id });
+  const policies = await writePolicies(options.policies ?? {}, createRepository({ store, caller: trusted }));
+  const signedIn = (member: string): Promise<MemberCaller> =>
+    signIn(store, { membership: member }, { clock: clock.now });
+  const administrator = await signedIn(membership.id);
   const invitations: Invitation[] = [];
+  const mailer: Mailer = { send: (invitation) => void invitations.push(invitation) };
+  const events: Change[] = [];
+  const stop = store.subscribe((changes) => void events.push(...changes));
   const audit: AuditRecord[] = [];
   const errors: unknown[] = [];
   const handler = createFhirHandler({
-    mailer: { send: (invitation) => void invitations.push(invitation) },
+    mailer,
+    clock: clock.now,
     audit: (record) => void audit.push(record),
     onError: (error) => void errors.push(error),
     signIn: () => undefined,
@@ -97,18 +132,56 @@ export async function createTestService(options: TestServiceOptions = {}): Promi
     store,
     baseUrl,
   });
+  const enrol = async (body: InviteBody): Promise<MemberCaller> => {
+    const invited = await invite(project, body, { store, caller: administrator, mailer, clock: clock.now });
+    return signedIn(invited.membership.id);
+  };
   return {
-    ...{ handler, store, baseUrl, project, administrator, invitations, audit, errors },
+    ...{ handler, store, baseUrl, project, administrator, invitations, events, audit, errors },
     clientUrl: baseUrl.replace(/fhir\/R4\/?$/, ''),
     fetch: toFetch(handler, { caller: administrator }),
     repository: createRepository({ store, caller: trusted, baseUrl }),
-    async invite(body) {
-      const invited = await invite(project, body, { store, caller: administrator });
-      return signIn(store, { membership: invited.membership.id });
+    invite: enrol,
+    async member(policy, more = {}) {
+      const accessPolicy = policies.get(policy);
+      if (accessPolicy === undefined) throw new FhirError('invalid', `There is no policy called ${quote(policy)}`);
+      const named = { ...person, firstName: 'Test', lastName: 'Member', email: `${randomId()}@fhir.test` };
+      return enrol({ ...named, sendEmail: false, accessPolicy, ...more } as InviteBody);
     },
+    advance: clock.advance,
     fetchAs: (caller) => toFetch(handler, caller === null ? {} : { caller }),
-    close: async () => (options.store === undefined ? store.close() : undefined),
+    async close() {
+      stop();
+      if (options.store === undefined) await store.close();
+    },
   };
+}
+
+/** A clock that stands still from an instant on; without one, the system's. */
+function testClock(start: Date | undefined): {
+  readonly now: () => Date;
+  readonly advance: (milliseconds: number) => void;
+} {
+  let time = start?.getTime();
+  return {
+    now: () => (time === undefined ? new Date() : new Date(time)),
+    advance(milliseconds) {
+      if (time === undefined) throw new FhirError('invalid', 'advance needs the option now');
+      time += milliseconds;
+    },
+  };
+}
+
+async function writePolicies(
+  policies: NonNullable<TestServiceOptions['policies']>,
+  repository: Repository,
+): Promise<ReadonlyMap<string, Reference<AccessPolicy>>> {
+  const written = new Map<string, Reference<AccessPolicy>>();
+  for (const [name, policy] of Object.entries(policies)) {
+    const { id } = await repository.create<AccessPolicy>({ name, ...policy, resourceType: 'AccessPolicy' });
+    written.set(name, { reference: `AccessPolicy/${id}` });
+  }
+  return written;
 }
 
 /** A transaction that stores the data under its own ids; Bundles that are requests already stay as they are. */

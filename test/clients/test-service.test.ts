@@ -86,3 +86,50 @@ describe('a test service', () => {
     expect(await idsOf(service.fetch(`${service.baseUrl}/Patient`))).toEqual([id]);
   });
 });
+
+describe('a test service with people, time and events', () => {
+  const policies = { ward: { resource: [{ resourceType: 'Patient', criteria: 'Patient?gender=female' }] } };
+
+  test('signs members in with policies by name', async () => {
+    const service = await createTestService({
+      data: [PATIENT, { resourceType: 'Patient', id: 'bob', gender: 'male' }],
+      policies,
+    });
+    const nurse = await service.member('ward');
+    expect(await idsOf(service.fetchAs(nurse)(`${service.baseUrl}/Patient`))).toEqual(['ann']);
+    const relative = await service.member('ward', { resourceType: 'Patient', lastName: 'Brook' });
+    expect(relative.profile).toMatch(/^Patient\//);
+    await expect(service.member('other')).rejects.toMatchObject({ code: 'invalid' });
+    expect(service.invitations).toEqual([]);
+    await service.close();
+  });
+
+  test('stands still in time until the test moves it', async () => {
+    const service = await createTestService({ now: new Date('2030-01-01T00:00:00Z') });
+    await service.repository.update(PATIENT);
+    const { meta } = await service.repository.read('Patient', 'ann');
+    expect(Date.parse(meta.lastUpdated)).toBeLessThan(Date.parse('2030-01-01T00:00:01Z'));
+    service.advance(86_400_000);
+    await service.repository.update({ ...PATIENT, active: true });
+    const later = await service.repository.read('Patient', 'ann');
+    expect(later.meta.lastUpdated).toContain('2030-01-02');
+    const undated = await createTestService();
+    expect(() => undated.advance(1)).toThrow('advance needs the option now');
+    for (const one of [service, undated]) await one.close();
+  });
+
+  test('has a mailbox, and the events in their order', async () => {
+    const service = await createTestService({ policies });
+    const ned = { resourceType: 'Practitioner', firstName: 'Ned', lastName: 'Hill', email: 'ned@example.org' } as const;
+    await service.invite(ned);
+    expect(service.invitations.map(({ to }) => to)).toEqual(['ned@example.org']);
+    const before = service.events.length;
+    await service.repository.update(PATIENT);
+    await service.repository.delete('Patient', 'ann');
+    expect(service.events.slice(before).map(({ kind, key }) => [kind, key.id])).toEqual([
+      ['put', 'ann'],
+      ['delete', 'ann'],
+    ]);
+    await service.close();
+  });
+});
