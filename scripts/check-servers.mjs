@@ -1,5 +1,5 @@
-// Runs the packed package with GraphQL servers and schema tools that are not development dependencies here, because they
-// require graphql 16 or many packages: installs each into an empty project and runs its script. Run `npm run build` first.
+// Runs the packed package with GraphQL servers, schema tools, FHIR clients and query builders that are not development
+// dependencies here, because they require graphql 16 or many packages: installs each into an empty project and runs its script. Run `npm run build` first.
 // A package that cannot be installed is reported and left out.
 import './assert-node.mjs';
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
@@ -8,6 +8,8 @@ import { createProject, install, pack, ROOT, run, temporaryFolder, tryInstall } 
 
 /** Later versions of the last two depend on a version of `batch-execute` that not every registry has. */
 const STITCHING = ['@graphql-tools/stitch@10', '@graphql-tools/delegate@12.2.0', '@graphql-tools/wrap@11.2.0'];
+
+const SQLITE = 'better-sqlite3@13';
 
 const SERVERS = [
   { name: 'apollo-server', packages: ['@apollo/server@5'] },
@@ -24,6 +26,10 @@ const SERVERS = [
   },
   { name: 'event-stream', packages: ['graphql-sse@2', '@apollo/client@4', 'rxjs@7'], script: 'event-stream.mjs' },
   { name: 'nexus', packages: ['nexus@1'], script: 'nexus.mjs' },
+  { name: 'fhir-kit-client', packages: ['fhir-kit-client@2', SQLITE], script: 'fhir-clients.mjs' },
+  { name: 'fhirclient', packages: ['fhirclient@2', SQLITE], script: 'fhir-clients.mjs' },
+  { name: 'kysely', packages: ['kysely@0.29', SQLITE, 'pg@8'], script: 'host-transactions.mjs' },
+  { name: 'drizzle-orm', packages: ['drizzle-orm@0.45', SQLITE, 'pg@8'], script: 'host-transactions.mjs' },
 ];
 const SOURCES = [join(ROOT, 'examples', 'servers'), join(ROOT, 'scripts', 'servers')];
 

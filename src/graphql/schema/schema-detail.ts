@@ -75,7 +75,7 @@ function isMeantFor(model: FhirModel, target: string, type: string): boolean {
  * The resource types of most records. The schema for tools has every detail of them, whereas that of all 150 types would
  * be larger than tools can read.
  */
-const COMMON_TYPES: ReadonlySet<string> = new Set([
+export const COMMON_TYPES: ReadonlySet<string> = new Set([
   ...['Patient', 'Practitioner', 'PractitionerRole', 'RelatedPerson', 'Organization', 'Location', 'Device'],
   ...['Encounter', 'Appointment', 'Observation', 'DiagnosticReport', 'Specimen', 'Condition', 'Procedure'],
   ...[

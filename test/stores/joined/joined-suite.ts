@@ -139,6 +139,28 @@ export function joinedSuite(open: () => Promise<JoinableWorld>): void {
       expect(heard.map(({ key }) => key.id)).toEqual(['ben']);
     }));
 
+  test('the feed has what was committed, and nothing of what was rolled back', () =>
+    within(async ({ store, begin, commit, rollBack }) => {
+      await store.commit([put(resourceOf('Patient', 'ann'))]);
+      let { position } = await store.changes!({ project: PROJECT });
+      const news = async (): Promise<unknown> => {
+        const page = await store.changes!({ project: PROJECT, after: position });
+        position = page.position;
+        return [page.isReset, page.changes.map(({ key }) => key.id)];
+      };
+      const first = await begin();
+      await first.commit([put(resourceOf('Patient', 'lost'))]);
+      expect(await news()).toEqual([false, []]);
+      await rollBack();
+      expect(await news()).toEqual([false, []]);
+      const second = await begin();
+      await second.commit([put(resourceOf('Patient', 'ben'))]);
+      await second.commit([put(resourceOf('Patient', 'eve'))]);
+      expect(await news()).toEqual([false, []]);
+      await commit();
+      expect(await news()).toEqual([false, ['ben', 'eve']]);
+    }));
+
   test('nothing is erased within it', () =>
     within(async (world) => {
       const joined = await world.begin();
