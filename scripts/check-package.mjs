@@ -19,7 +19,7 @@ const TOOLS = join(ROOT, 'tools', 'node_modules', '.bin');
 /** Ceilings in kB; raise one only in the commit that needs it, and say why there. */
 const MAX_PACKED = 1_400;
 // Definitions and schema are 1 MB each, documents and examples half a MB.
-const MAX_UNPACKED = 5_800;
+const MAX_UNPACKED = 5_900;
 const GRAPHQL_MAJORS = ['17', '16'];
 const RESOLUTIONS = [
   { module: 'nodenext', moduleResolution: 'nodenext' },

@@ -39,8 +39,7 @@ server.on(
 
 const CLIENTS = {
   async 'fhir-kit-client'() {
-    const { default: FhirKitClient } = await import('fhir-kit-client');
-    const Client = FhirKitClient.default ?? FhirKitClient;
+    const { Client } = await import('fhir-kit-client');
     const client = new Client({ baseUrl, bearerToken: 'ada' });
     assert.equal((await client.capabilityStatement()).fhirVersion, '4.0.1');
     assert.deepEqual(await client.smartAuthMetadata().then(({ tokenUrl }) => tokenUrl.href), endpoints.token_endpoint);
@@ -52,7 +51,7 @@ const CLIENTS = {
     assert.equal((await client.read({ resourceType: 'Patient', id })).gender, 'female');
     await client.update({ resourceType: 'Patient', id, body: { ...patient, active: true } });
     const patch = [{ op: 'add', path: '/birthDate', value: '1990-01-01' }];
-    assert.equal((await client.patch({ resourceType: 'Patient', id, JSONPatch: patch })).birthDate, '1990-01-01');
+    assert.equal((await client.patch({ resourceType: 'Patient', id, jsonPatch: patch })).birthDate, '1990-01-01');
     assert.equal((await client.vread({ resourceType: 'Patient', id, version: '1' })).active, undefined);
     assert.equal((await client.history({ resourceType: 'Patient', id })).entry.length, 3);
     assert.equal((await client.resourceHistory({ resourceType: 'Patient', id })).total, 3);
