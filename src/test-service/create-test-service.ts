@@ -16,7 +16,7 @@ import { createRepository } from '../repository/create-repository.js';
 import type { Repository } from '../repository/repository.js';
 import { randomId } from '../platform/crypto.js';
 import type { ResourceStore } from '../store/store.js';
-import type { Change } from '../store/write.js';
+import type { CommittedChange } from '../store/changes.js';
 import { MemoryStore } from '../stores/memory/store.js';
 
 /** Options of a test service; all have defaults. */
@@ -64,9 +64,8 @@ export interface TestService {
   readonly fetch: typeof fetch;
   /** A repository as `systemCaller` of the project, to inspect what a test has written. */
   readonly repository: Repository;
-  /** The invitations that were sent, the changes that were committed, and the audit records, oldest first. */
+  /** The invitations that were sent, and the audit records, oldest first. */
   readonly invitations: readonly Invitation[];
-  readonly events: readonly Change[];
   readonly audit: readonly AuditRecord[];
   /** The errors that `onError` received. */
   readonly errors: readonly unknown[];
@@ -82,6 +81,8 @@ export interface TestService {
     policy: string,
     person?: { readonly [Name in keyof InviteBody]?: InviteBody[Name] | undefined },
   ): Promise<MemberCaller>;
+  /** What was committed in the project since the service was made, oldest first. */
+  events(): Promise<readonly CommittedChange[]>;
   /** Moves the clock on, in milliseconds. @throws FhirError `invalid` - the option `now` was not given */
   advance(milliseconds: number): void;
   /** `fetch` as somebody else; null: without a token. */
@@ -118,8 +119,7 @@ export async function createTestService(options: TestServiceOptions = {}): Promi
   const administrator = await signedIn(membership.id);
   const invitations: Invitation[] = [];
   const mailer: Mailer = { send: (invitation) => void invitations.push(invitation) };
-  const events: Change[] = [];
-  const stop = store.subscribe((changes) => void events.push(...changes));
+  const begun = await store.changes?.({ project });
   const audit: AuditRecord[] = [];
   const errors: unknown[] = [];
   const handler = createFhirHandler({
@@ -137,7 +137,7 @@ export async function createTestService(options: TestServiceOptions = {}): Promi
     return signedIn(invited.membership.id);
   };
   return {
-    ...{ handler, store, baseUrl, project, administrator, invitations, events, audit, errors },
+    ...{ handler, store, baseUrl, project, administrator, invitations, audit, errors },
     clientUrl: baseUrl.replace(/fhir\/R4\/?$/, ''),
     fetch: toFetch(handler, { caller: administrator }),
     repository: createRepository({ store, caller: trusted, baseUrl }),
@@ -148,12 +148,11 @@ export async function createTestService(options: TestServiceOptions = {}): Promi
       const named = { ...person, firstName: 'Test', lastName: 'Member', email: `${randomId()}@fhir.test` };
       return enrol({ ...named, sendEmail: false, accessPolicy, ...more } as InviteBody);
     },
+    events: async () =>
+      begun === undefined ? [] : (await store.changes!({ project, after: begun.position, limit: 1_000 })).changes,
     advance: clock.advance,
     fetchAs: (caller) => toFetch(handler, caller === null ? {} : { caller }),
-    async close() {
-      stop();
-      if (options.store === undefined) await store.close();
-    },
+    close: async () => (options.store === undefined ? store.close() : undefined),
   };
 }
 

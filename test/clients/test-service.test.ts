@@ -123,10 +123,10 @@ describe('a test service with people, time and events', () => {
     const ned = { resourceType: 'Practitioner', firstName: 'Ned', lastName: 'Hill', email: 'ned@example.org' } as const;
     await service.invite(ned);
     expect(service.invitations.map(({ to }) => to)).toEqual(['ned@example.org']);
-    const before = service.events.length;
+    const before = (await service.events()).length;
     await service.repository.update(PATIENT);
     await service.repository.delete('Patient', 'ann');
-    expect(service.events.slice(before).map(({ kind, key }) => [kind, key.id])).toEqual([
+    expect((await service.events()).slice(before).map(({ kind, key }) => [kind, key.id])).toEqual([
       ['put', 'ann'],
       ['delete', 'ann'],
     ]);

@@ -7,7 +7,7 @@ import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore, StatementPlan, StoreCall } from '../../store/store.js';
 import type { ReadResult } from '../../store/stored-resource.js';
-import type { EraseWrite, Write, WriteResult } from '../../store/write.js';
+import type { Change, EraseWrite, Write, WriteResult } from '../../store/write.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../search/criteria/parameters-of.js';
@@ -240,7 +240,7 @@ export class SqliteStore implements ResourceStore {
     };
     return joinedStore(this, commit, () => {
       const changes = held.splice(0);
-      this.#publish(changes);
+      this.#watchers.tell(new Set(changes.map(({ key }) => key.project)));
       this.#segments.wrote(changes);
     });
   }
