@@ -306,9 +306,9 @@ export function isKindOf(type: string, ancestor: string, isResource: () => boole
  *
  * R4 has none for Binary, so searches could not find the Binaries of an owner. See
  * https://hl7.org/fhir/R4/binary.html#security-context. Nor could they find the Binary with the code of a Bot, or the
- * members whose invitation or access has ended.
+ * members whose invitation or access has ended. The script that computes R4's fingerprint reads them, too.
  */
-const OWN_PARAMETERS: { readonly [resourceType: string]: readonly SearchParameterDefinition[] } = {
+export const OWN_PARAMETERS: { readonly [resourceType: string]: readonly SearchParameterDefinition[] } = {
   Binary: [
     {
       code: 'security-context',
