@@ -335,7 +335,11 @@ test('a database of the version before gets the tables, and refuses the writes o
   const before = open(pool);
   await write(before, correlatedObservations(5));
   await before.close();
-  for (const name of ['list', 'row', 'written']) await rowsOf(pool, `DROP TABLE fhirgraph_segment_${name}`);
+  for (const name of ['segment_list', 'segment_row', 'segment_written', 'change'])
+    await rowsOf(pool, `DROP TABLE fhirgraph_${name}`);
+  await rowsOf(pool, 'DROP SEQUENCE fhirgraph_turn');
+  await rowsOf(pool, "DELETE FROM fhirgraph_meta WHERE name = 'feed_secret'");
+  await rowsOf(pool, 'ALTER TABLE fhirgraph_writer RENAME COLUMN definitions TO generation');
   await rowsOf(
     pool,
     'CREATE TABLE fhirgraph_skip_type (project uuid NOT NULL, type text NOT NULL, built int NOT NULL)',
