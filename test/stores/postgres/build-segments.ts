@@ -5,6 +5,7 @@ import type { PostgresPool } from '../../../src/stores/postgres/database/driver.
 import { IndexStatus } from '../../../src/stores/postgres/maintenance/index-status.js';
 import { PostgresRefreshPort } from '../../../src/stores/postgres/segment-refresh.js';
 import { PostgresSegments } from '../../../src/stores/postgres/segments/segments.js';
+import { DamagedSegment } from '../../../src/stores/segments/segment-rows.js';
 import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
 import { PROJECT } from '../../../src/testing/conformance-case.js';
 
@@ -18,11 +19,17 @@ export async function buildSegments(pool: PostgresPool, types: Iterable<string>,
   const { signal } = new AbortController();
   const step = async (type: string): Promise<'more' | 'later' | 'done'> => {
     const due = { project, type, least: 0 };
+    let progress: Awaited<ReturnType<typeof port.progressOf>> = 'done';
     try {
-      const progress = await port.progressOf(due, 1, signal);
+      progress = await port.progressOf(due, 1, signal);
       if (typeof progress === 'string') return progress;
       return await port.run(due, progress, port.upkeep.next(type, progress, rules), () => undefined, signal);
     } catch (error) {
+      if (error instanceof DamagedSegment && typeof progress !== 'string') {
+        // Unless another process has replaced the list.
+        if (progress.list !== undefined) await port.drop(due, progress.list, signal);
+        return 'more';
+      }
       const meaning = await port.meaningOf(error);
       if (meaning === undefined) throw error;
       return meaning;
