@@ -106,7 +106,6 @@ export type { RequestCost } from './graphql/request-cost.js';
 export type { IntrospectionOption } from './graphql/introspect/introspect.js';
 export { defineField, type ParentWithNeeds } from './graphql/schema/host/define-field.js';
 export type {
-  AnyHostField,
   ElementOf,
   HostField,
   HostFieldContext,
@@ -121,6 +120,7 @@ export type {
   HostWriteField,
   HostWriteOutcome,
   ResourcesByType,
+  UntypedHostField,
   WritableResource,
 } from './graphql/schema/host/host-fields.js';
 export type {

@@ -160,10 +160,10 @@ export type HostFields = {
   readonly Mutation?: { readonly [name: string]: HostRootField | HostWriteField } | undefined;
 } & {
   readonly [Name in keyof ResourcesByType]?: { readonly [name: string]: HostField<HostParentOf<Name>> } | undefined;
-} & { readonly [type: string]: { readonly [name: string]: AnyHostField } | undefined };
+} & { readonly [type: string]: { readonly [name: string]: UntypedHostField } | undefined };
 
 /** A field on a data type or an object type of the host; also the common type of all kinds of host fields. */
-export interface AnyHostField extends HostFieldOptions {
+export interface UntypedHostField extends HostFieldOptions {
   readonly needs?: readonly string[] | '*' | undefined;
   resolve?(parents: readonly HostParent[], args: ArgumentValues<ArgumentTexts>, context: HostFieldContext): unknown;
   writes?(args: ArgumentValues<ArgumentTexts>, context: HostWriteContext): unknown;
