@@ -359,7 +359,6 @@ describe('MedplumClient in this process', () => {
     }
     expect(documented).toContain(`These methods work: ${methods.works.join(', ')}.`);
     expect(documented).toContain(`the client throws says why: ${methods['not offered'].join(', ')}.`);
-    expect(documented).toContain(`These methods send no request: ${methods['in the client'].join(', ')}.`);
     expect(documented).toContain(`|---|---|\n${rows.join('\n')}\n\n`);
   });
 });

@@ -6,8 +6,7 @@ import { createRepository } from '../../src/repository/create-repository.js';
 import type { Repository } from '../../src/repository/repository.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { blocksOf } from '../support/markdown.js';
-import { readPage } from '../support/pages.js';
+import { readPage, readResources } from '../support/pages.js';
 
 const guide = readPage('searching');
 /** ``| `Patient?family=hil` | ann, cal | …`` */
@@ -30,8 +29,7 @@ describe.each([
   const store = openStore();
   const repository = createRepository({ store, caller: systemCaller('clinic') });
   beforeAll(async () => {
-    const { text } = blocksOf(guide).find(({ info }) => info === 'resources')!;
-    for (const resource of JSON.parse(text) as Resource[]) await repository.update(resource);
+    for (const resource of readResources<Resource>('searching')) await repository.update(resource);
   });
   afterAll(() => store.close());
 

@@ -1,7 +1,7 @@
 import type { Sample } from '../graphql/harness.js';
 import { HOSTILE_DOCUMENTS } from '../graphql/hostile/corpus.js';
 import { blocksOf } from '../support/markdown.js';
-import { readPage } from '../support/pages.js';
+import { readPage, readResources } from '../support/pages.js';
 import { sharedJson, sharedText } from '../support/shared.js';
 import { CANARY } from './safe-outcome.js';
 
@@ -11,7 +11,10 @@ const searchingGuide = guide('searching');
 /** Resources of the guides: small, linked, with values of every search type. */
 export const RESOURCES: readonly Sample[] = [
   ...new Map(
-    [...resourcesOf(queriesGuide), ...resourcesOf(searchingGuide)].map((one) => [`${one.resourceType}/${one.id}`, one]),
+    [...readResources<Sample>('queries'), ...readResources<Sample>('searching')].map((one) => [
+      `${one.resourceType}/${one.id}`,
+      one,
+    ]),
   ).values(),
 ];
 
@@ -156,10 +159,4 @@ export const POLICIES: readonly Sample[] = [
 
 function guide(name: string): string {
   return readPage(name);
-}
-
-function resourcesOf(markdown: string): Sample[] {
-  return blocksOf(markdown)
-    .filter(({ info }) => info === 'resources')
-    .flatMap(({ text }) => JSON.parse(text) as Sample[]);
 }

@@ -1,6 +1,5 @@
 import type { ResponseError } from '../../src/graphql/execute/response-errors.js';
 import type { FhirGraphqlResult } from '../../src/graphql/execute-fhir-graphql.js';
-import type { Limits } from '../../src/graphql/limits.js';
 import { blocksOf } from '../support/markdown.js';
 import type { Variables } from './harness.js';
 
@@ -9,7 +8,6 @@ export interface Example {
   readonly section: string;
   readonly query: string;
   readonly focus: string | undefined;
-  readonly limits: Partial<Limits> | undefined;
   readonly variables: Variables | undefined;
   readonly answer: { readonly data?: unknown; readonly errors?: readonly object[] };
 }
@@ -37,7 +35,6 @@ function examplesOf(section: string): Example[] {
         section: section.slice(0, section.indexOf('\n')),
         query,
         focus: /^focus=(.+)$/.exec(info)?.[1],
-        limits: parse<Partial<Limits>>(/^limits=(.+)$/.exec(info)?.[1]),
         variables: parse<Variables>(variables?.text),
         answer: parse<Example['answer']>(answer?.text)!,
       },

@@ -18,7 +18,16 @@ export function markdownIn(folder: string): string[] {
  * @param name The page's file name without `.md`, for example `queries`.
  */
 export function readPage(name: string): string {
+  return readFileSync(join(ROOT, pathOf(name)), 'utf8');
+}
+
+/** The resources over which the examples of a page run: the JSON file beside it. */
+export function readResources<Sample>(name: string): Sample[] {
+  return JSON.parse(readFileSync(join(ROOT, pathOf(name).replace(/md$/, 'json')), 'utf8')) as Sample[];
+}
+
+function pathOf(name: string): string {
   const paths = markdownIn('docs').filter((path) => basename(path) === `${name}.md`);
   if (paths.length !== 1) throw new Error(`docs has ${paths.length} pages named ${name}.md`);
-  return readFileSync(join(ROOT, paths[0]!), 'utf8');
+  return paths[0]!;
 }
