@@ -13,7 +13,8 @@ import { below, createRandom } from '../../../src/testing/random.js';
 
 const [name, role, ...values] = process.argv.slice(2) as [string, 'write' | 'read', ...string[]];
 const pool = name.startsWith('{') ? new pg.Pool({ ...(JSON.parse(name) as pg.PoolConfig), max: 4 }) : undefined;
-const store: ResourceStore = pool === undefined ? new SqliteStore(name, { busyTimeout: 60_000 }) : new PostgresStore(pool, { attempts: 100 });
+const store: ResourceStore =
+  pool === undefined ? new SqliteStore(name, { busyTimeout: 60_000 }) : new PostgresStore(pool, { attempts: 100 });
 if (role === 'write') await write(Number(values[0]), Number(values[1]));
 else await read(values[0]!);
 await store.close();
