@@ -41,7 +41,7 @@ export function secretFields(type: string): readonly string[] {
  */
 export const INLINE_HEADS = ['contained', 'entry', 'parameter', 'output'] as const;
 export const INLINE_INSIDE = ['resource', 'part', 'response', 'outcome'] as const;
-/** Those of them that hold the resource itself, also `contained`. */
+/** Those of them that hold the resource itself, in addition to `contained`. */
 export const INLINE_RESOURCES: ReadonlySet<string> = new Set(['resource', 'outcome', 'output']);
 
 /** The names of the elements in which an object can hold resources. */

@@ -4,7 +4,6 @@ import type { CallLimits } from '../access/limits/call-limits.js';
 import type { AuditOptions } from '../audit/audit.js';
 import type { JsonPatchOperation } from '../fhir/json-patch.js';
 import type { Stored } from '../fhir/resource.js';
-import type { LiveEventKind } from '../live/live-event.js';
 import type { GuardedSession } from '../interactions/interaction-session.js';
 import type { ResourceStore } from '../store/store.js';
 import type { RepositorySearch } from './search-query.js';
@@ -256,7 +255,7 @@ export interface SubscribeOptions {
 /** A change of the matches of a search, as the caller sees them. */
 export interface ResourceEvent<Resource> {
   /** It matches now and did not before; it still matches and a visible element differs; it matched before and does not now. */
-  readonly event: LiveEventKind;
+  readonly event: 'enter' | 'update' | 'leave';
   readonly id: string;
   /** The current version; absent for `leave`. */
   readonly resource?: Resource | undefined;

@@ -45,10 +45,10 @@ export async function commitWrites(
   model: FhirModel,
   writes: readonly Write[],
   dataOf: (project: string) => ProjectData,
-  clock: () => Date,
+  now: number,
   options: CallOptions | undefined,
 ): Promise<Committed> {
-  const commit = new Commit(model, dataOf, clock().getTime());
+  const commit = new Commit(model, dataOf, now);
   try {
     const pace = new CallPace(options);
     const results: WriteResult[] = [];

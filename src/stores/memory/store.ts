@@ -206,10 +206,10 @@ export class MemoryStore implements ResourceStore {
   async #apply(writes: readonly Write[], options: CallOptions | undefined): Promise<readonly WriteResult[]> {
     if (this.#reading.size > 0) await untilCallEnds(Promise.allSettled(this.#reading), options);
     const dataOf = (project: string): ProjectData => this.#dataOf(project);
-    const { results, changes } = await commitWrites(this.model, writes, dataOf, this.#clock, options);
+    const now = this.#clock().getTime();
+    const { results, changes } = await commitWrites(this.model, writes, dataOf, now, options);
     const byProject = new Map<string, Change[]>();
     for (const change of changes) pushTo(byProject, change.key.project, change);
-    const now = this.#clock().getTime();
     for (const [project, ofProject] of byProject) {
       const { feed } = dataOf(project);
       feed.forget(now - this.#changeRetention);

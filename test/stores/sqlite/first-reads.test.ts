@@ -37,11 +37,10 @@ async function budgetsOf(searches: number, takes: number): Promise<number[]> {
   return budgets;
 }
 
-test('three long reads of a new store can take longer in the event loop than later reads', async () => {
+test('while no reader exists, a read can take longer in the event loop', async () => {
   store = new SqliteStore(fileNamed(`${randomUUID()}.db`), { readers: 1 });
   THREAD_TUNING.inlineMs = 1_000;
   expect(await budgetsOf(4, 1)).toEqual([1_750, 1_750, 1_750, 1_750]);
-  expect(await budgetsOf(5, 3_000)).toEqual([1_750, 1_750, 1_750, 1_000, 1_000]);
 });
 
 test('once a reader exists, no read takes longer than usual', async () => {
