@@ -11,9 +11,9 @@ import {
   type GraphQLResolveInfo,
   type OperationDefinitionNode,
 } from './graphql-js.js';
-import { type ForwardedDocument, TYPE_KEY } from './forwarded-document.js';
+import type { ForwardedDocument } from './forwarded-document.js';
 import { completeSchema } from './schema/complete-schema.js';
-import { MUTATION, QUERY, RESOURCE, SUBSCRIPTIONS } from './schema/fields.js';
+import { MUTATION, QUERY, RESOURCE, SUBSCRIPTIONS, TYPE_KEY } from './schema/fields.js';
 import { hasEnums } from './schema/host/service-model.js';
 import { oncePer } from '../platform/collections.js';
 

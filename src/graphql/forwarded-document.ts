@@ -11,6 +11,7 @@ import {
   type SelectionSetNode,
   visit,
 } from './graphql-js.js';
+import { TYPE_KEY } from './schema/fields.js';
 
 /** An operation for the engine. */
 export type ForwardedDocument = DocumentNode;
@@ -98,9 +99,3 @@ function withoutUnused(document: DocumentNode): DocumentNode {
   const used = operation.variableDefinitions?.filter(({ variable }) => variables.has(variable.name.value)) ?? [];
   return { ...document, definitions: [{ ...operation, variableDefinitions: used }, ...reached] };
 }
-
-/**
- * The response key of the type of an object behind an interface. It has a file of its own, because an import of
- * `forwarded-document.ts` also loads the validation of graphql-js.
- */
-export const TYPE_KEY = '_fhirgraph_type';

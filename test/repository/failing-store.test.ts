@@ -20,6 +20,7 @@ const CALLS: readonly (readonly [string, (repository: Repository) => Promise<unk
   ['search', (repository) => repository.search('Patient')],
   ['history', (repository) => repository.history('Patient', 'p')],
   ['typeHistory', (repository) => repository.typeHistory('Patient')],
+  ['subscribe', (repository) => repository.subscribe('Patient')[Symbol.asyncIterator]().next()],
   [
     'transaction',
     (repository) => repository.transaction({ resourceType: 'Bundle', type: 'transaction', entry: [ENTRY] }),
@@ -48,6 +49,7 @@ test.each(CALLS)('%s over a failing store is an internal error, with the failure
     commit: fail,
     history: fail,
     typeHistory: fail,
+    changes: fail,
   });
   const fault = await faultOf(call(repositoryOf(store, systemCaller('clinic'))));
   expect([fault.code, fault.message, fault.cause]).toEqual(['internal', 'Internal error', failure]);

@@ -57,6 +57,10 @@ export type WriteInteraction = 'create' | 'update' | 'patch' | 'delete';
 export const QUERY = 'Query';
 /** Name of the root type of mutations. */
 export const MUTATION = 'Mutation';
+
+/** The response key of the type of an object behind an interface, in documents of other servers. */
+export const TYPE_KEY = '_fhirgraph_type';
+
 /** Name of the root type of subscriptions. FHIR has a resource type `Subscription`. */
 export const SUBSCRIPTIONS = 'Subscriptions';
 /** Name of the sibling type of canonicals: id and extensions, and the referenced resource. */
