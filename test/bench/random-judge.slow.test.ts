@@ -7,7 +7,7 @@ import { randomQuestions } from '../../bench/scale/random/questions.js';
 import { PROJECT, randomContents, randomDataOf } from '../../bench/scale/random/random-contents.js';
 import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { indexPostgres, indexSqlite, useSmallIndexes, useUsualWay } from '../stores/questions/index-work.js';
+import { indexPostgres, indexSqlite, readers, useSmallIndexes, useUsualWay } from '../stores/questions/index-work.js';
 import { postgresPool } from '../stores/postgres/pool.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { createRandom } from '../../src/testing/random.js';
@@ -34,7 +34,7 @@ const STORES: readonly (readonly [name: string, open: () => Promise<Judged>])[] 
         await indexSqlite(database);
         database.close();
       };
-      return { store: new SqliteStore(file), index };
+      return { store: new SqliteStore(file, { readers: readers() }), index };
     },
   ],
   [
@@ -56,8 +56,8 @@ test.each(STORES)(
     const data = randomDataOf(source, SIZE);
     const questions = randomQuestions(data, SEED, cases(100, 20));
     const half = questions.length / 2;
-    const { store, index } = await open();
     useSmallIndexes(createRandom(SEED), 64);
+    const { store, index } = await open();
     await randomContents(source).fill(store, SIZE);
     await store.search({ project: PROJECT, type: data.types[0]!.type, criteria: { kind: 'all' }, limit: 1 });
     await index(data.types.map(({ type }) => type));
