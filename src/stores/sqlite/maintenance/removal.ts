@@ -7,7 +7,7 @@ import type { Guard } from '../database/guard.js';
 import type { IndexStatus } from '../schema/index-status.js';
 import { endWork } from '../schema/index-takeover.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
-import { removeUnusedCodes } from '../rows/frequent-codes.js';
+import { removeCodesOf } from '../rows/frequent-codes.js';
 import { keepVersionKeys, noteRemoval } from '../rows/removal-epoch.js';
 import { removeVersions } from '../rows/remove-versions.js';
 import { removeSegments } from '../rows/segment-tables.js';
@@ -97,7 +97,7 @@ export class Removal {
         endWork(this.#statements, collection, type);
       }
       this.#statements.write('DELETE FROM system WHERE project = ?').run(project);
-      removeUnusedCodes(this.#statements);
+      removeCodesOf(this.#statements, project);
       return { resources, versions, done: true };
     });
     forgetAll(this.#dictionaries);

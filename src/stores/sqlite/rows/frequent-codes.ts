@@ -53,9 +53,14 @@ export function addFrequentCodes(statements: Statements, codes: readonly (readon
   if (added.some((changes) => changes > 0)) changeEpoch(statements);
 }
 
-/** Removes the codes that no resource has anymore. Only inside a transaction. */
+/** Removes the codes that no resource has anymore. It reads all tokens. Only inside a transaction. */
 export function removeUnusedCodes(statements: Statements): void {
   if (statements.write(REMOVE_UNUSED).run().changes > 0) changeEpoch(statements);
+}
+
+/** Removes the codes of a project without resources. Only inside a transaction. */
+export function removeCodesOf(statements: Statements, project: string): void {
+  if (statements.write(REMOVE_OF_PROJECT).run(project).changes > 0) changeEpoch(statements);
 }
 
 function changeEpoch(statements: Statements): void {
@@ -66,4 +71,6 @@ const LIST = 'SELECT parameter, code FROM frequent_code';
 const ADD = 'INSERT OR IGNORE INTO frequent_code (parameter, code) VALUES (?, ?)';
 const REMOVE_UNUSED = `DELETE FROM frequent_code WHERE (parameter, code) NOT IN (
   SELECT parameter, code FROM token WHERE grp <= 0 AND code IS NOT NULL)`;
+const REMOVE_OF_PROJECT = `DELETE FROM frequent_code WHERE parameter IN (
+  SELECT p.key FROM parameter p JOIN collection c ON c.key = p.collection WHERE c.project = ?)`;
 const SET_EPOCH = "INSERT OR REPLACE INTO meta (name, value) VALUES ('index_epoch', ?)";
