@@ -199,9 +199,13 @@ export class SqliteStore implements ResourceStore {
       })
       .finally(forget);
     if (changes.some(({ kind }) => kind === 'erase')) this.#connection.status.noteRemovals();
+    this.#noteWritten(changes);
+    return results;
+  }
+
+  #noteWritten(changes: readonly Change[]): void {
     this.#watchers.tell(new Set(changes.map(({ key }) => key.project)));
     this.#segments.wrote(changes);
-    return results;
   }
 
   /**
@@ -238,11 +242,7 @@ export class SqliteStore implements ResourceStore {
       held.push(...changes);
       return Promise.resolve(results);
     };
-    return joinedStore(this, commit, () => {
-      const changes = held.splice(0);
-      this.#watchers.tell(new Set(changes.map(({ key }) => key.project)));
-      this.#segments.wrote(changes);
-    });
+    return joinedStore(this, commit, () => this.#noteWritten(held.splice(0)));
   }
 
   /** Counted in the file, by the commits of every process. */

@@ -124,15 +124,15 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
     statements.write(SET_LIST).run(collection, list.id, isBuilt, text, crc32(text));
     const cover = statements.write(COVER);
     for (const { id, stamp } of covered) cover.run(collection, collection, id, stamp);
-    addFrequentCodes(statements, this.#frequentCodes(type, collection));
+    const names = [...added.values()].flatMap((rows) => [...rows.keys()]);
+    addFrequentCodes(statements, this.#frequentCodes(type, collection, names));
     return true;
   }
 
-  /** The codes of tokens that have a set in some segment, with the keys of their parameters. */
-  #frequentCodes(type: string, collection: number): readonly (readonly [number, string])[] {
-    const { dialect, model, statements } = this.#source;
-    const names = statements.read(LIST_SETS).all(collection) as readonly (readonly [string])[];
-    return names.flatMap(([name]) => {
+  /** The codes of tokens that have a set among rows with these names, with the keys of their parameters. */
+  #frequentCodes(type: string, collection: number, names: readonly string[]): readonly (readonly [number, string])[] {
+    const { dialect, model } = this.#source;
+    return names.flatMap((name) => {
       const { run, text } = setOfName(name) ?? {};
       if (run === undefined || text === undefined || String(tablesOf(model, type, run)) !== 'token') return [];
       const parameter = dialect.parameter(collection, run) as number | undefined;
@@ -188,7 +188,5 @@ const READ_RESOURCES = `SELECT r.key, r.version, r.updated, v.text, v.sum, r.id 
 const NEXT_RESOURCES = `SELECT r.key, r.version, r.updated, v.text, v.sum, r.id
   FROM resource r CROSS JOIN version v ON v.key = r.content
   WHERE r.collection = ? AND r.id > ? AND r.content IS NOT NULL ORDER BY r.id LIMIT ?`;
-/** The index has the names. */
-const LIST_SETS = "SELECT DISTINCT name FROM segment_row WHERE collection = ? AND instr(name, '=') > 0";
 const COVER = `DELETE FROM segment_written
   WHERE collection = ? AND resource = (SELECT key FROM resource WHERE collection = ? AND id = ?) AND stamp = ?`;
