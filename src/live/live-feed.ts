@@ -62,12 +62,9 @@ const RECENT_PAGES = 8;
  */
 export class LiveFeed {
   readonly #streams = new Set<FeedStream>();
-  /** The number of streams of each caller, and of groups that every change tests. */
+  /** The number of streams of each caller. */
   readonly #held = new Map<string, number>();
-  #broad = 0;
   readonly #groups = new Map<string, Group>();
-  /** The number of groups of each type. */
-  readonly #types = new Map<string, number>();
   /** By base URL. */
   readonly #indexes = new Map<string | undefined, SubscriptionIndex<Group>>();
   /** With the mark at which they began to wait. */
@@ -112,13 +109,11 @@ export class LiveFeed {
     const isBroadened = !this.#groups.has(key) && isBroad(view.criteria);
     if (held >= limits.caller) throw tooManyStreams('caller', limits);
     if (this.#streams.size >= limits.project) throw tooManyStreams('project', limits);
-    if (isBroadened && this.#broad >= limits.broad) throw tooManyStreams('broad', limits);
+    if (isBroadened && this.#broad() >= limits.broad) throw tooManyStreams('broad', limits);
     this.#held.set(holder, held + 1);
     this.#streams.add(stream);
     const group = getOrCreate(this.#groups, key, (): Group => {
-      if (isBroadened) this.#broad += 1;
       const { type, criteria } = view;
-      this.#types.set(type, (this.#types.get(type) ?? 0) + 1);
       const made = { key, type, criteria, view, differs: stream.differs, streams: new Set<FeedStream>() };
       getOrCreate(this.#indexes, baseUrl, () => new SubscriptionIndex<Group>()).add(made);
       return made;
@@ -137,14 +132,15 @@ export class LiveFeed {
     const group = this.#groups.get(stream.key)!;
     group.streams.delete(stream);
     if (group.streams.size === 0) {
-      if (isBroad(group.criteria)) this.#broad -= 1;
-      const others = this.#types.get(group.type)! - 1;
-      if (others === 0) this.#types.delete(group.type);
-      else this.#types.set(group.type, others);
       this.#groups.delete(group.key);
       this.#indexes.get(stream.baseUrl)!.delete(group);
     }
     if (this.#streams.size === 0) this.#tell();
+  }
+
+  /** The number of groups that every change of their type tests. */
+  #broad(): number {
+    return [...this.#indexes.values()].reduce((sum, { broad }) => sum + broad, 0);
   }
 
   /** Undefined while nobody waits. */
@@ -165,7 +161,7 @@ export class LiveFeed {
 
   /** The page after a position, with the types of all streams. */
   page(from: string): Promise<LivePage> {
-    const types = [...this.#types.keys()].sort();
+    const types = [...new Set([...this.#indexes.values()].flatMap((index) => [...index.types]))].sort();
     const key = `${from} ${types.join()}`;
     const known = this.#pages.get(key);
     if (known !== undefined) return known;

@@ -36,7 +36,19 @@ export class SubscriptionIndex<Kept extends Indexed> {
   }
 
   delete(one: Kept): void {
-    this.#of(one.type).delete(one);
+    const index = this.#of(one.type);
+    index.delete(one);
+    if (index.size === 0) this.#types.delete(one.type);
+  }
+
+  /** The types of all criteria. */
+  get types(): Iterable<string> {
+    return this.#types.keys();
+  }
+
+  /** How many criteria every change of their type must test: see {@link isBroad}. */
+  get broad(): number {
+    return [...this.#types.values()].reduce((sum, { broad }) => sum + broad, 0);
   }
 
   /** Those that the resource may fit. */
@@ -52,8 +64,10 @@ export class SubscriptionIndex<Kept extends Indexed> {
 class TypeIndex<Kept extends Indexed> {
   readonly #byText = new Map<string, Map<string, Set<Kept>>>();
   readonly #others = new Set<Kept>();
+  size = 0;
 
   add(one: Kept): void {
+    this.size += 1;
     const probes = probesOf(one.criteria);
     if (probes === undefined) this.#others.add(one);
     for (const { parameter, text } of probes?.of ?? []) {
@@ -63,6 +77,7 @@ class TypeIndex<Kept extends Indexed> {
   }
 
   delete(one: Kept): void {
+    this.size -= 1;
     this.#others.delete(one);
     for (const { parameter, text } of probesOf(one.criteria)?.of ?? []) {
       const texts = this.#byText.get(parameter);
@@ -71,6 +86,10 @@ class TypeIndex<Kept extends Indexed> {
       if (kept?.size === 0) texts!.delete(text);
       if (texts?.size === 0) this.#byText.delete(parameter);
     }
+  }
+
+  get broad(): number {
+    return this.#others.size;
   }
 
   find(id: string, entries: SearchSubject['entries'], found: Set<Kept>): void {
