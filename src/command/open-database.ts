@@ -10,7 +10,7 @@ import { SqliteStore } from '../stores/sqlite/store.js';
 import { type OpenedStore, UsageError } from './command.js';
 
 /** How a command opens a database. */
-export interface DatabaseOptions {
+interface DatabaseOptions {
   readonly opening: Opening;
   /** The definitions of the host; undefined: FHIR R4 with Medplum's types. */
   readonly definitions: string | undefined;

@@ -158,7 +158,7 @@ function shown(path: readonly string[]): string {
 }
 
 /** An operation with checked members and parsed pointers. */
-export type ReadOperation =
+type ReadOperation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: readonly string[]; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: readonly string[] }
   | { readonly op: 'move' | 'copy'; readonly from: readonly string[]; readonly path: readonly string[] };
@@ -172,7 +172,7 @@ const MAX_OPERATIONS = 1000;
  * @throws FhirError `invalid` - not a JSON Patch
  * @throws FhirError `too-costly` - more than 1000 operations
  */
-export function readJsonPatch(operations: unknown): readonly ReadOperation[] {
+function readJsonPatch(operations: unknown): readonly ReadOperation[] {
   if (!Array.isArray(operations)) throw new FhirError('invalid', 'A JSON Patch is an array of operations');
   if (operations.length > MAX_OPERATIONS) {
     throw new FhirError(
@@ -225,7 +225,7 @@ function member(object: JsonObject, name: string): unknown {
  *
  * @returns undefined for malformed pointers and for names with a special meaning in JavaScript
  */
-export function parsePointer(text: unknown): readonly string[] | undefined {
+function parsePointer(text: unknown): readonly string[] | undefined {
   if (text === '') return [];
   if (typeof text !== 'string' || !text.startsWith('/') || /~(?![01])/.test(text)) return undefined;
   const names = text
@@ -237,7 +237,7 @@ export function parsePointer(text: unknown): readonly string[] | undefined {
 
 const UNSAFE: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-export function formatPointer(names: readonly string[]): string {
+function formatPointer(names: readonly string[]): string {
   return names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 

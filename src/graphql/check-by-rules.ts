@@ -92,7 +92,7 @@ const PARTS = 4;
  * graphql-js's rule "Argument Names", with suggestions specific to FHIR: `_count` for `first`, `_filter` for `where`,
  * `birthdate` for `birthDate`. See https://spec.graphql.org/October2021/#sec-Argument-Names.
  */
-export const KnownArgumentsRule: ValidationRule = (context: ValidationContext) => ({
+const KnownArgumentsRule: ValidationRule = (context: ValidationContext) => ({
   ...KnownArgumentNamesOnDirectivesRule(context),
   Argument(node) {
     const field = context.getFieldDef();
@@ -130,7 +130,7 @@ const COMPARED =
  * graphql-js's rule "Required Arguments", which names the values that `_reference` can have where it is missing. See
  * https://spec.graphql.org/October2021/#sec-Required-Arguments.
  */
-export const RequiredArgumentsRule: ValidationRule = (context: ValidationContext) => {
+const RequiredArgumentsRule: ValidationRule = (context: ValidationContext) => {
   const report = (error: GraphQLError): void => {
     const [node] = error.nodes ?? [];
     const { hideSuggestions = false } = context as { readonly hideSuggestions?: boolean };
@@ -175,7 +175,7 @@ const STANDARD: readonly ValidationRule[] = [
  * which needs a document that passes these. In dialect `hl7` the data decides whether a choice by its base name is a
  * leaf.
  */
-export const VALIDATION_RULES: { readonly [Name in Dialect]: readonly ValidationRule[] } = {
+const VALIDATION_RULES: { readonly [Name in Dialect]: readonly ValidationRule[] } = {
   standard: STANDARD,
   hl7: STANDARD.map((rule) => HL7.get(rule) ?? rule),
 };

@@ -25,7 +25,7 @@ type ExecuteForwarded = (
 ) => Promise<FhirGraphqlResult>;
 
 /** Begins a subscription that a GraphQL server forwards. */
-export type SubscribeForwarded = (
+type SubscribeForwarded = (
   ...forwarded: Parameters<ExecuteForwarded>
 ) => Promise<FhirGraphqlResult | AsyncGenerator<FhirGraphqlResult>>;
 

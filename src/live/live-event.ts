@@ -4,7 +4,7 @@ import { type AnyResource, elementsOf, isJsonObject, type JsonObject } from '../
 import type { ChangedResource } from './changed-resources.js';
 
 /** What happened to the matches of a search, as one caller sees them. */
-export type LiveEventKind = 'enter' | 'update' | 'leave';
+type LiveEventKind = 'enter' | 'update' | 'leave';
 
 /** A change of the matches of a search. */
 export interface LiveEvent {

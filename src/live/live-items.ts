@@ -3,7 +3,7 @@ import type { LiveBatch } from './live-feed.js';
 import type { LiveStream } from './live-stream.js';
 
 /** The doors' own part of a stream. */
-export interface LiveItems<Item> {
+interface LiveItems<Item> {
   /** What the reader gets for the events of a batch, in their order, each with its position. */
   show(batch: LiveBatch): Promise<readonly Item[]>;
   /** The last item, for a reader that gets the reason of the end as an item. Default: the reader gets the error. */

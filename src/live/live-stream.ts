@@ -12,7 +12,7 @@ import { liveEvent, type LiveEvent } from './live-event.js';
 import { endOf, endsAt, type FeedStream, isPending, type LiveBatch, LiveFeed, reset } from './live-feed.js';
 
 /** What a stream follows, and for whom. */
-export interface StreamOptions {
+interface StreamOptions {
   readonly store: ResourceStore;
   readonly caller: Caller;
   readonly view: VersionView;

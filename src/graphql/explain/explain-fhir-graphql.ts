@@ -147,7 +147,7 @@ async function prepared(
  *    …
  * ```
  */
-export function planText({ calls, cut, leastCost, estimatedCost }: ExplainedPlan): string {
+function planText({ calls, cut, leastCost, estimatedCost }: ExplainedPlan): string {
   const asked = calls.filter((call) => call.asked && call.kind !== 'host');
   const levels = asked.reduce((deepest, { level }) => Math.max(deepest, level), 0);
   const head = `${counted(asked.length, 'call')} to the store on ${counted(levels, 'level')}${cut ? ', and more' : ''}; cost at least ${leastCost}, estimated ${estimatedCost}`;

@@ -161,7 +161,7 @@ export type ChangeField = { readonly key: string; readonly location: Location | 
   | { readonly part: 'resource'; readonly selection: Selection }
 );
 
-export interface ListShape {
+interface ListShape {
   readonly kind: 'list';
   readonly selection: Selection;
 }

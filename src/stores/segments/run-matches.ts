@@ -16,7 +16,7 @@ import type { Run } from './segment.js';
 import { cutText, isCut, isInterval, type Qualifier, readQualifier, valueOf } from './value.js';
 
 /** A test of the values of a run. */
-export interface RunTest {
+interface RunTest {
   readonly test: ValueTest;
   /** Of a composite: the test of the first value of a pair. */
   readonly first?: ValueTest | undefined;

@@ -129,7 +129,7 @@ export function readQualifier(text: string, isPair: boolean, base?: string): Qua
 }
 
 /** What an entry of a run says of its value. */
-export type EntryValue = { readonly text: string } | { readonly low: number; readonly high: number };
+type EntryValue = { readonly text: string } | { readonly low: number; readonly high: number };
 
 /** The index value of an entry, as `testValue` takes it. */
 export function valueOf(kind: RunKind, parts: readonly string[], entry: EntryValue, base?: string): IndexValue {

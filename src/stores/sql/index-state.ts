@@ -31,7 +31,7 @@ export interface IndexState {
 }
 
 /** The index state as stored in the database. */
-export interface StoredIndexState {
+interface StoredIndexState {
   readonly epoch: string;
   /** The version of the extraction that the rows are made with; null or undefined: unknown, and older. */
   readonly version: string | null | undefined;

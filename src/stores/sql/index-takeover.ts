@@ -32,7 +32,7 @@ export interface TakeoverPort<Place> {
 }
 
 /** A type that has resources, in one or several projects. */
-export interface HeldType<Place> {
+interface HeldType<Place> {
   readonly place: Place;
   readonly type: string;
   /** The codes of the work that is left, as JSON; null without work. */

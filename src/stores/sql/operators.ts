@@ -23,21 +23,21 @@ import { allOf, anyOf, FALSE, negation, type Sql, sql, TRUE } from './sql.js';
 export type IndexedTest = ValueTest | TokenSet | ReferenceSet | UriSet;
 
 /** Any of the codes, with the other conditions of the test. */
-export interface TokenSet {
+interface TokenSet {
   readonly kind: 'token-set';
   readonly test: TokenTest;
   readonly codes: readonly string[];
 }
 
 /** Any of the ids, in the test's types. */
-export interface ReferenceSet {
+interface ReferenceSet {
   readonly kind: 'reference-set';
   readonly test: ReferenceTest;
   readonly ids: readonly string[];
 }
 
 /** Equal to any of the uris. */
-export interface UriSet {
+interface UriSet {
   readonly kind: 'uri-set';
   readonly uris: readonly string[];
 }

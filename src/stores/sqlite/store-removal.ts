@@ -5,7 +5,7 @@ import type { Connection } from './connection.js';
 import type { WorkArguments, WorkName, WorkResult } from './threads/work.js';
 
 /** The parts of a store that its removals need. */
-export interface RemovalHost {
+interface RemovalHost {
   readonly connection: Connection;
   readonly calls: CallRunner;
   /** Settles when the file has all its indexes. */

@@ -2,7 +2,7 @@ import { type FhirError, isInDoubt } from '../../../fhir/error.js';
 import { callAborted } from '../../../store/guards.js';
 
 /** Calls of one kind, and how several of them run as one. */
-export interface GroupedCalls<Call, Result> {
+interface GroupedCalls<Call, Result> {
   /** Runs one call. The signal ends it. */
   alone(call: Call, signal: AbortSignal | undefined): Promise<Result>;
   /** Runs several calls as one: all of them have an effect, or none if it rejects. @returns same length, same order */

@@ -11,7 +11,7 @@ import type { Run } from './run.js';
 import { endsWhenSilent } from './silence.js';
 
 /** The options for connections. Statements are not prepared by default. */
-export type ConnectionsConfig = Pick<PostgresStoreConfig, 'connectionWait' | 'cancelWait'> &
+type ConnectionsConfig = Pick<PostgresStoreConfig, 'connectionWait' | 'cancelWait'> &
   Partial<Pick<PostgresStoreConfig, 'preparedStatements'>>;
 
 /**

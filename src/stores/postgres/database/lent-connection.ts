@@ -40,7 +40,7 @@ export interface Connection {
 }
 
 /** How a connection is lent. */
-export interface Terms {
+interface Terms {
   readonly cancel: Cancel | undefined;
   /** How long an aborted statement may take to end, in milliseconds; after that, its connection is closed. */
   readonly cancelWait: number;

@@ -23,7 +23,7 @@ import type { Reader } from '../database/run.js';
 import type { Validity } from '../search/search.js';
 
 /** The index state with the generation that this process writes with. */
-export interface PostgresIndexState extends IndexState {
+interface PostgresIndexState extends IndexState {
   /** The value in `fhirgraph_writer` until another process takes the database over. */
   readonly generation: number;
 }

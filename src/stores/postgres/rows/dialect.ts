@@ -144,7 +144,7 @@ export function isWhole(column: Sql): Sql {
   return sql`octet_length(${column}) <= 1024`;
 }
 
-export function isNotWhole(column: Sql): Sql {
+function isNotWhole(column: Sql): Sql {
   return sql`(octet_length(${column}) <= 1024) IS NOT TRUE`;
 }
 

@@ -48,7 +48,7 @@ export interface PortConnection {
 }
 
 /** How a port answers a search. */
-export interface PortSearch {
+interface PortSearch {
   readonly project: string;
   /** Ends the statement that reads the states, unless it holds. */
   readonly holds: Sql;

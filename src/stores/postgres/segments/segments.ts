@@ -25,7 +25,7 @@ export interface Wanted {
 }
 
 /** Where a search by segments runs. */
-export interface SegmentSearch {
+interface SegmentSearch {
   /** Runs statements in one snapshot. */
   readonly run: Run;
   /** Ends a statement, unless it holds. */

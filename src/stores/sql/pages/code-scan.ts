@@ -5,7 +5,7 @@ import { parameterKey, type RowScope } from '../rows.js';
 import { anyOf, type Sql, type SqlValue } from '../sql.js';
 
 /** The rows of some codes of one parameter. */
-export interface CodeRows {
+interface CodeRows {
   readonly key: SqlValue;
   /** Condition on a row `x` of `token`. */
   readonly codes: Sql;

@@ -74,7 +74,7 @@ export function matchesOfOneParameter(criteria: Criteria): OneParameter | undefi
   return matches.every((one) => one.parameter === parameter) ? { parameter, matches } : undefined;
 }
 
-export interface OneParameter {
+interface OneParameter {
   readonly parameter: string;
   readonly matches: readonly MatchCriteria[];
 }

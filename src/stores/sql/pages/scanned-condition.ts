@@ -3,7 +3,7 @@ import type { Sql } from '../sql.js';
 import type { Condition } from './condition.js';
 
 /** How a store finds all resources that meet a condition. */
-export interface ConditionScan {
+interface ConditionScan {
   readonly scan: Sql;
   /** True if the scan returns its first rows at once. */
   readonly direct: boolean;

@@ -29,7 +29,7 @@ export interface SqliteStatement {
 }
 
 /** How a connection is opened. */
-export interface OpenOptions {
+interface OpenOptions {
   /** Longest wait for another process's lock, in milliseconds. */
   readonly timeout: number;
   /** Default false. */

@@ -1,7 +1,7 @@
 import { INDEX_TABLES } from '../../sql/index-tables.js';
 
 /** An inconsistency of a file, and the statement that counts its occurrences. */
-export interface Contradiction {
+interface Contradiction {
   readonly problem: string;
   readonly count: string;
 }

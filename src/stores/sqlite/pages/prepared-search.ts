@@ -10,7 +10,7 @@ import { chooseScan } from './choose-scan.js';
 import { Probes } from './probe.js';
 
 /** A condition, and the number of rows of its scan. */
-export interface CountedScan {
+interface CountedScan {
   readonly condition: Condition;
   readonly rows: number;
 }

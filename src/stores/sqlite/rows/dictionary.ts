@@ -49,7 +49,7 @@ function all(dictionaries: Dictionaries): readonly Pick<Dictionary<string>, 'set
  * A committed number never changes, so it is cached. Another process may assign a missing number at any time, so its
  * absence is not cached. Numbers learned inside a transaction are forgotten if it is rolled back.
  */
-export class Dictionary<Owner extends string | number> {
+class Dictionary<Owner extends string | number> {
   readonly #database: SqliteDatabase;
   readonly #statements: Statements;
   readonly #table: keyof typeof TEXTS;
@@ -143,7 +143,7 @@ class CollectionDictionary extends Dictionary<string> {
 }
 
 /** Resources have a number from the moment they are written or referred to. */
-export class ResourceDictionary extends Dictionary<number> {
+class ResourceDictionary extends Dictionary<number> {
   protected override checksum(collection: number, id: string): number {
     return nameChecksum(collection, '', id);
   }

@@ -31,7 +31,7 @@ export interface RowSink {
   next(): SqlValue[];
 }
 
-export type RowSinks = { readonly [Table in ValueTable]: RowSink };
+type RowSinks = { readonly [Table in ValueTable]: RowSink };
 
 const OF_ALL = ['resource', 'parameter', 'grp', 'ordinal'] as const;
 

@@ -171,7 +171,7 @@ type StateRow = [version: number, updated: number, content: number | null, purge
 const SET_ERASED = 'UPDATE resource SET purged = ?, erased = ? WHERE key = ?';
 const READ_STATE = 'SELECT version, updated, content, purged, erased FROM resource WHERE key = ?';
 /** A key never changes its meaning, even if the rows of the last keys were removed: see removal.ts. */
-export const LAST_KEY = `SELECT max(coalesce((SELECT max(key) FROM version), 0),
+const LAST_KEY = `SELECT max(coalesce((SELECT max(key) FROM version), 0),
   coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = '${LAST_VERSION_KEY}'), 0))`;
 const SET_STATE = 'UPDATE resource SET version = ?, updated = ?, content = ? WHERE key = ?';
 const ADD_VERSION = 'INSERT INTO version (key, resource, version, updated, text, sum) VALUES (?, ?, ?, ?, ?, ?)';

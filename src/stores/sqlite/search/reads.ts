@@ -194,7 +194,7 @@ export interface State {
 }
 
 /** The keys of existing versions, and the elements to parse of each. */
-export interface FoundContents {
+interface FoundContents {
   readonly contents: readonly number[];
   readonly elements: ElementsAt;
 }
@@ -202,7 +202,7 @@ export interface FoundContents {
 type StateRow = [version: number, updated: number, content: number | null, erased: string | null];
 
 /** The state of the key at a position, with its text. */
-export type KeptState = readonly [
+type KeptState = readonly [
   resource: number,
   version: number,
   updated: number,

@@ -14,7 +14,7 @@ import { THREAD_TUNING } from '../database/tuning.js';
 import { type WorkArguments, type WorkName, type WorkResult, WRITING } from './work.js';
 
 /** What threads over a file are made with. */
-export interface ThreadsConfig {
+interface ThreadsConfig {
   readonly file: string;
   readonly opened: OpenedFile | undefined;
   readonly model: FhirModel;

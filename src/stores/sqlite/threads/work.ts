@@ -8,7 +8,7 @@ import { copyDatabase } from '../maintenance/backup.js';
  * The work of calls that a thread may do, by name. The event loop does the same over its own connection, where the work is
  * short or there are no threads. Resources stay in the database: pages are keys of versions.
  */
-export const WORK = {
+const WORK = {
   search: (connection: Connection, query: SearchQuery) => connection.search(query),
   'search-by-reference': (
     connection: Connection,
