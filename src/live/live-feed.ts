@@ -204,7 +204,7 @@ export class LiveFeed {
     try {
       const now = await renewCaller(streams[0]!.store, caller);
       for (const stream of streams) {
-        if (now === undefined) stream.end(reset('the rights of the caller have changed'));
+        if (now === undefined) stream.end(rightsChanged());
         else stream.caller = now;
       }
     } catch (error) {
@@ -319,6 +319,11 @@ export function endsAt({ isReset, lost }: LivePage, { view: { type } }: Followed
 /** The end of a stream whose reader has to search again. */
 export function reset(reason: string): FhirError {
   return new FhirError('reset', `The subscription cannot continue: ${reason}; search again, and subscribe again`);
+}
+
+/** The end of a stream whose caller would now sign in with other rules. */
+export function rightsChanged(): FhirError {
+  return reset('the rights of the caller have changed');
 }
 
 /** How a stream ends by an error: undefined if its store was closed; `later` if the store may answer again. */

@@ -9,7 +9,16 @@ import { eitherSignal, MAX_DELAY_MS, pause } from '../platform/runtime.js';
 import type { ResourceStore } from '../store/store.js';
 import { readVersions } from './changed-resources.js';
 import { liveEvent, type LiveEvent } from './live-event.js';
-import { endOf, endsAt, type FeedStream, isPending, type LiveBatch, LiveFeed, reset } from './live-feed.js';
+import {
+  endOf,
+  endsAt,
+  type FeedStream,
+  isPending,
+  type LiveBatch,
+  LiveFeed,
+  reset,
+  rightsChanged,
+} from './live-feed.js';
 
 /** What a stream follows, and for whom. */
 interface StreamOptions {
@@ -163,9 +172,17 @@ export class LiveStream implements FeedStream {
     });
   }
 
-  /** A store that cannot tell whether a stream is allowed is asked again, as for its changes. */
+  /**
+   * The rights as they are now: the feed compares them only when something changes from here on, and the last check of the
+   * session may be seconds ago.
+   */
   async #confirm(): Promise<void> {
     await assertSession(this.store, this.caller, undefined);
+    if (this.caller.kind === 'member') {
+      const now = await renewCaller(this.store, this.caller);
+      if (now === undefined) throw rightsChanged();
+      this.caller = now;
+    }
     if (isPending(this, await this.store.pendingParameters?.(this.view.project))) {
       throw reset('a search parameter of it is being re-indexed');
     }

@@ -56,6 +56,35 @@ describe('a subscription ends', () => {
     await expect(events.next()).rejects.toMatchObject({ code: 'membership-inactive' });
   });
 
+  describe('that begins after the rights were gone, while others follow the project', () => {
+    /** Waits until the feed has passed on to another reader, who stays, what was committed so far. */
+    async function untilFollowed(): Promise<void> {
+      const next = system.subscribe('Practitioner').next();
+      await system.create({ resourceType: 'Practitioner' });
+      await next;
+    }
+
+    test('with the code of signing in', async () => {
+      await updateMember('member-clinic', { active: false }, context());
+      await untilFollowed();
+      const next = mine.subscribe('Observation').next();
+      await system.update(observation('o1'));
+      await expect(next).rejects.toMatchObject({ code: 'membership-inactive' });
+    });
+
+    test('with reset, if other rules hold', async () => {
+      const policy = await system.read('AccessPolicy', 'policy-0');
+      await system.update({
+        ...policy,
+        resource: [{ resourceType: 'Observation', criteria: 'Observation?code=none' }],
+      });
+      await untilFollowed();
+      const next = mine.subscribe('Observation').next();
+      await system.update(observation('o1'));
+      await expect(next).rejects.toMatchObject({ code: 'reset' });
+    });
+  });
+
   test('with reset, if other rules hold', async () => {
     const next = mine.subscribe('Observation').next();
     const policy = await system.read('AccessPolicy', 'policy-0');
