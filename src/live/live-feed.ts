@@ -33,6 +33,8 @@ export interface FeedStream extends Followed {
   readonly baseUrl: string | undefined;
   /** The stream gets its next events, which it waits for. */
   deliver(batch: LiveBatch): void;
+  /** The stream stops waiting, and reads by itself. */
+  wake(): void;
   /** The stream ends; without an error if it stops. */
   end(error?: FhirError): void;
 }
@@ -69,6 +71,8 @@ export class LiveFeed {
   readonly #indexes = new Map<string | undefined, SubscriptionIndex<Group>>();
   /** With the mark at which they began to wait. */
   readonly #waiting = new Map<FeedStream, number>();
+  /** Those that have read what the head has yet to pass. */
+  readonly #ahead = new Set<FeedStream>();
   readonly #pages = new Map<string, Promise<LivePage>>();
   /** Undefined while nobody waits. */
   #head: string | undefined;
@@ -125,6 +129,7 @@ export class LiveFeed {
   close(stream: FeedStream): void {
     if (!this.#streams.delete(stream)) return;
     this.#waiting.delete(stream);
+    this.#ahead.delete(stream);
     const holder = holderOf(stream.caller);
     const held = this.#held.get(holder)!;
     if (held === 1) this.#held.delete(holder);
@@ -153,10 +158,11 @@ export class LiveFeed {
     return this.#mark;
   }
 
-  /** The stream is at the head, and waits. */
+  /** The stream has read all that there is, and waits: for the next page if it is at the head, else for the head to move. */
   wait(stream: FeedStream, position: string): void {
     this.#head ??= position;
-    this.#waiting.set(stream, this.#mark);
+    if (this.#head === position) this.#waiting.set(stream, this.#mark);
+    else this.#ahead.add(stream);
   }
 
   /** The page after a position, with the types of all streams. */
@@ -222,6 +228,9 @@ export class LiveFeed {
       while (this.#streams.size > 0) {
         await this.#news();
         await this.#turn().catch((error: unknown) => this.#failed(error));
+        const ahead = [...this.#ahead];
+        this.#ahead.clear();
+        for (const stream of ahead) stream.wake();
       }
     } finally {
       for (const stop of stops) stop?.();

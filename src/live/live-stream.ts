@@ -130,6 +130,10 @@ export class LiveStream implements FeedStream {
     this.#take?.(batch);
   }
 
+  wake(): void {
+    this.#take?.(undefined);
+  }
+
   end(error?: FhirError): void {
     if (this.#end !== undefined) return;
     this.#end = { error };
@@ -157,7 +161,7 @@ export class LiveStream implements FeedStream {
       return event === undefined ? [] : [event];
     });
     if (events.length > 0) return { events, from: position, position: page.position };
-    // What is after this position is after the head too, unless the feed was read since.
+    // If the feed was read since, the head may have passed what this page did not have yet.
     return page.position === position && this.#feed.mark === mark ? this.#wait(position) : undefined;
   }
 

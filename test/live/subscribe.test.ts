@@ -1,8 +1,9 @@
 import type { Observation } from '@medplum/fhirtypes';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createRepository, MemoryStore, type Repository, type ResourceEvent, systemCaller } from '../../src/index.js';
 import { enrol, type PolicyJson } from '../access/policies.js';
 import { fill, plain } from '../access/world.js';
+import { until } from '../support/until.js';
 
 let store: MemoryStore;
 let repository: Repository;
@@ -74,6 +75,29 @@ describe('which event', () => {
     const events = repository.subscribe('Observation');
     await repository.update(observation('o1'));
     expect((await take(events, 1)).map(short)).toEqual(['enter o1@1']);
+  });
+
+  test('it hears of nothing before the call while others, who follow for longer, still wait for their changes', async () => {
+    const changes = vi.spyOn(store, 'changes');
+    const others = take(repository.subscribe('Observation'), 1);
+    await until(() => changes.mock.calls.length > 1);
+    const { promise: released, resolve: release } = Promise.withResolvers<null>();
+    const seen: (string | undefined)[] = [];
+    const { position } = await store.changes({ project: 'clinic' });
+    changes.mockImplementation(async (query) => {
+      const page = await MemoryStore.prototype.changes.call(store, query);
+      if (query.after === position) await released;
+      seen.push(query.after);
+      return page;
+    });
+    await repository.update(observation('o1'));
+    const begun = await store.changes({ project: 'clinic' });
+    const mine = take(repository.subscribe('Observation'), 1);
+    await until(() => seen.includes(begun.position));
+    release(null);
+    expect((await others).map(short)).toEqual(['enter o1@1']);
+    await repository.update(observation('o2'));
+    expect((await mine).map(short)).toEqual(['enter o2@1']);
   });
 
   test('a write that changes nothing visible is no event', async () => {
