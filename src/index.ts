@@ -270,6 +270,6 @@ export type { ResourceStore } from './store/store.js';
 export type { StoreContext } from './store/store.js';
 export type { CallLimits, LimitedStoreContext } from './access/limits/call-limits.js';
 export type { Concurrency, ConcurrencyOptions } from './access/limits/call-limits.js';
-export type { StreamLimits, StreamLimitOptions } from './access/limits/stream-limits.js';
+export type { StreamLimits, StreamLimitOptions } from './access/limits/call-limits.js';
 export type { MemoryStoreOptions } from './stores/memory/config.js';
 export { MemoryStore } from './stores/memory/store.js';

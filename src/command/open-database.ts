@@ -21,7 +21,7 @@ interface DatabaseOptions {
 
 /**
  * Opens a SQLite file, or the database of a PostgreSQL URL. Every store opens as a reader first, so that a command
- * neither creates nor migrates anything that it was not told to.
+ * neither creates nor migrates anything without its option.
  *
  * @throws FhirError `unavailable` - there is no such file; the database holds no store; its definitions are others; and
  * as the constructors of the stores

@@ -9,7 +9,7 @@ import {
   parseStreamLimits,
   type StreamLimitOptions,
   type StreamLimits,
-} from '../access/limits/stream-limits.js';
+} from '../access/limits/call-limits.js';
 import { FhirError } from '../fhir/error.js';
 import { DEFAULT_TEXT_BYTES } from '../store/text-budget.js';
 

@@ -72,7 +72,7 @@ export async function readLivePage(
 
 /**
  * The versions that a reader may know. Nobody knew a resource before its first version. Where there are others, it may
- * know any of them: a page before this one may have told it the version that was current then.
+ * know any of them: an earlier page may have shown it the version that was current then.
  */
 function versionsOf(changes: readonly CommittedChange[]): {
   readonly key: ResourceKey;

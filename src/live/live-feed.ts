@@ -1,5 +1,5 @@
 import type { Caller, MemberCaller } from '../access/caller.js';
-import { type StreamLimits, tooManyStreams } from '../access/limits/stream-limits.js';
+import { type StreamLimits, tooManyStreams } from '../access/limits/call-limits.js';
 import { mayChangeUnnoticed, renewCaller } from '../access/sign-in/sign-in.js';
 import { FhirError, maskError } from '../fhir/error.js';
 import { getOrCreate } from '../platform/collections.js';
@@ -140,7 +140,7 @@ export class LiveFeed {
       this.#groups.delete(group.key);
       this.#indexes.get(stream.baseUrl)!.delete(group);
     }
-    if (this.#streams.size === 0) this.#tell();
+    if (this.#streams.size === 0) this.#notify();
   }
 
   /** The number of groups that every change of their type tests. */
@@ -222,8 +222,8 @@ export class LiveFeed {
 
   async #run(): Promise<void> {
     this.#isRunning = true;
-    const tell = (): void => this.#tell();
-    const stops = [this.project, SERVER_SCOPE].map((project) => this.store.watch?.(project, tell));
+    const notify = (): void => this.#notify();
+    const stops = [this.project, SERVER_SCOPE].map((project) => this.store.watch?.(project, notify));
     try {
       while (this.#streams.size > 0) {
         await this.#news();
@@ -293,7 +293,7 @@ export class LiveFeed {
     return found;
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#hasNews = true;
     this.#wake();
   }

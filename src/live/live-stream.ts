@@ -1,5 +1,5 @@
 import { assertCaller, type Caller, type MemberCaller } from '../access/caller.js';
-import { parseStreamLimits, type StreamLimitOptions, type StreamLimits } from '../access/limits/stream-limits.js';
+import { parseStreamLimits, type StreamLimitOptions, type StreamLimits } from '../access/limits/call-limits.js';
 import type { IndexedVersion, VersionView } from '../access/read/version-view.js';
 import { renewCaller, timeLeft } from '../access/sign-in/sign-in.js';
 import { assertSession } from '../access/sign-in/session.js';

@@ -113,7 +113,7 @@ export function isBroad(criteria: Criteria): boolean {
   return probesOf(criteria) === undefined;
 }
 
-/** The fewest values that decide the criteria; undefined if there are none. */
+/** Values of which every match has one, the most selective; undefined: a match needs no certain value. */
 function probesOf(criteria: Criteria): Probes | undefined {
   switch (criteria.kind) {
     case 'none':

@@ -1,6 +1,7 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import { FhirError } from '../fhir/error.js';
 import { foreignCursor, requestedPage } from '../interactions/pages.js';
+import { parseWhole } from '../search/parse/parse-search.js';
 import { searchPairs, type SearchPair } from '../search/parse/search-pairs.js';
 import { requireResourceType } from '../search/parse/parse-context.js';
 import type { OpenRepository } from './open-repository.js';
@@ -53,7 +54,9 @@ async function typesPage(
   session: RepositorySession,
 ): Promise<TypesPage> {
   const counts = valueOf(given, '_summary') === 'count';
-  const { count } = requestedPage({ count: counts ? 0 : countOf(given) });
+  const size = valueOf(given, '_count');
+  const wanted = size === undefined ? undefined : parseWhole('_count', size);
+  const { count } = requestedPage({ count: counts ? 0 : wanted });
   const cursor = valueOf(given, '_cursor');
   const [start, ...inner] = placeOf(cursor, types);
   const asked = given.filter(([name]) => !(PAGE_PARAMETERS.has(name) || (counts && name === '_summary')));
@@ -96,12 +99,6 @@ function valueOf(given: readonly SearchPair[], asked: string): string | undefine
   const [value, ...others] = given.flatMap(([name, one]) => (name === asked ? [one] : []));
   if (others.length > 0) throw new FhirError('invalid', `"${asked}" may be given once, not several times`);
   return value;
-}
-
-function countOf(given: readonly SearchPair[]): number | undefined {
-  const text = valueOf(given, '_count');
-  if (text === undefined || /^\d{1,15}$/.test(text)) return text === undefined ? undefined : Number(text);
-  throw new FhirError('invalid', '"_count" takes a whole number');
 }
 
 /** The place of the next page in its type; a long cursor is an offset. */

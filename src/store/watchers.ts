@@ -1,14 +1,14 @@
 import { getOrCreate } from '../platform/collections.js';
 import { warn } from '../platform/runtime.js';
 
-/** The listeners to news of projects. */
+/** The listeners to changes of projects. */
 export class Watchers {
   readonly #projects = new Map<string, Watched>();
 
   /** @returns a function that stops the listener. The same function may listen twice. */
   watch(project: string, listener: () => void): () => void {
     const watched = getOrCreate(this.#projects, project, () => new Watched());
-    const own = { tell: listener };
+    const own = { notify: listener };
     watched.listeners.add(own);
     return () => {
       watched.listeners.delete(own);
@@ -22,38 +22,38 @@ export class Watchers {
   }
 
   /** Calls the listeners of these projects: at once, or as soon as 50 ms have passed since their last call. */
-  tell(projects: Iterable<string>): void {
-    if (this.hasAny) for (const project of projects) this.#projects.get(project)?.tell();
+  notify(projects: Iterable<string>): void {
+    if (this.hasAny) for (const project of projects) this.#projects.get(project)?.notify();
   }
 
   /** The same for all projects. */
-  tellAll(): void {
-    this.tell([...this.#projects.keys()]);
+  notifyAll(): void {
+    this.notify([...this.#projects.keys()]);
   }
 }
 
 class Watched {
-  readonly listeners = new Set<{ readonly tell: () => void }>();
+  readonly listeners = new Set<{ readonly notify: () => void }>();
   #isQuiet = true;
-  #hasNews = false;
+  #isDue = false;
 
-  tell(): void {
-    this.#hasNews = true;
-    if (this.#isQuiet) this.#pass();
+  notify(): void {
+    this.#isDue = true;
+    if (this.#isQuiet) this.#call();
   }
 
-  #pass(): void {
-    this.#isQuiet = !this.#hasNews;
+  #call(): void {
+    this.#isQuiet = !this.#isDue;
     if (this.#isQuiet) return;
-    this.#hasNews = false;
-    const timer: unknown = setTimeout(() => this.#pass(), COALESCED_MS);
+    this.#isDue = false;
+    const timer: unknown = setTimeout(() => this.#call(), COALESCED_MS);
     // Browsers have numbers, and no process to hold.
     (timer as { unref?(): unknown }).unref?.();
-    for (const { tell } of [...this.listeners]) {
+    for (const { notify } of [...this.listeners]) {
       try {
-        tell();
+        notify();
       } catch (error) {
-        // The commit is done, and the other listeners are still told.
+        // The commit is done, and the other listeners are still called.
         warn(error, 'FHIRGRAPH_LISTENER');
       }
     }

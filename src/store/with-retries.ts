@@ -20,7 +20,7 @@ export const ATTEMPTS = {
   members: 50,
 } as const;
 
-/** Returned by an attempt that lost to a concurrent writer and should be retried. */
+/** The outcome of an attempt that lost to a concurrent writer and should be retried. */
 export class Overtaken {
   /** @param error thrown if this was the last attempt; optional if the last attempt never returns this */
   constructor(readonly error?: unknown) {}
@@ -46,7 +46,7 @@ interface RetryOptions extends CallOptions {
  * Runs optimistic work until no concurrent writer interferes.
  *
  * @throws FhirError `aborted` - the signal fired before a further attempt
- * @throws what {@link Overtaken} holds - every attempt was overtaken
+ * @throws the error of the last {@link Overtaken} - every attempt was overtaken
  */
 export async function withRetries<Result>(
   { attempts, pauses = false, signal }: RetryOptions,

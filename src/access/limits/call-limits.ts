@@ -1,7 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { StoreContext } from '../../store/store.js';
 import { TextBudget } from '../../store/text-budget.js';
-import type { StreamLimitOptions } from './stream-limits.js';
 
 /** Limits of one call of the library. */
 export interface CallLimits {
@@ -108,27 +107,71 @@ export const UNLIMITED: Concurrency = Object.freeze({
   queue: 100,
 });
 
-/**
- * Completes the host's options with the defaults.
- *
- * @throws FhirError `invalid` - an option is unknown, or neither a whole number from 1 up nor Infinity
- */
+/** Completes the host's options with the defaults. @throws FhirError `invalid` - see {@link parseCounts} */
 export function parseConcurrency(options: ConcurrencyOptions | undefined): Concurrency {
-  if (options === undefined || options === UNLIMITED) return UNLIMITED;
-  if (typeof options !== 'object' || options === null) {
-    throw new FhirError('invalid', 'Limit "concurrency" must be an object');
-  }
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(UNLIMITED, name))
-      throw new FhirError('invalid', `There is no limit called "concurrency.${name}"`);
-    if (value === undefined || value === Infinity || (Number.isInteger(value) && value >= 1)) continue;
-    throw new FhirError('invalid', `Limit "concurrency.${name}" must be a whole number from 1 up`);
-  }
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.freeze({ ...UNLIMITED, ...Object.fromEntries(given) });
+  return parseCounts('concurrency', options, UNLIMITED);
 }
 
 /** True if requests under these limits take turns. */
 export function takesTurns({ total, project, caller }: Concurrency): boolean {
   return total !== Infinity || project !== Infinity || caller !== Infinity;
+}
+
+/** How many subscriptions are open at the same time. They are counted per store object in this process. */
+export interface StreamLimits {
+  /** Of one membership, or of one kind of trusted code in a project. Default 100. */
+  readonly caller: number;
+  /** Of one project. Default 20,000. */
+  readonly project: number;
+  /**
+   * Of one project, those that every change of their type must test, because nothing that they ask for or their access rules
+   * demand is an equality of an id, a reference or a code; equal ones count once. Default 1,000.
+   */
+  readonly broad: number;
+}
+
+/** {@link StreamLimits}, all optional. */
+export type StreamLimitOptions = { readonly [Name in keyof StreamLimits]?: StreamLimits[Name] | undefined };
+
+export const DEFAULT_STREAM_LIMITS: StreamLimits = Object.freeze({ caller: 100, project: 20_000, broad: 1_000 });
+
+/** Completes the host's options with the defaults. @throws FhirError `invalid` - see {@link parseCounts} */
+export function parseStreamLimits(options: StreamLimitOptions | undefined): StreamLimits {
+  return parseCounts('streams', options, DEFAULT_STREAM_LIMITS);
+}
+
+export function tooManyStreams(name: keyof StreamLimits, limits: StreamLimits): FhirError {
+  const max = limits[name];
+  return new FhirError('throttled', `${MESSAGES[name]} (limit "streams.${name}": ${max}); end others first`, {
+    details: { limit: `streams.${name}`, max },
+  });
+}
+
+const MESSAGES: { readonly [Name in keyof StreamLimits]: string } = {
+  caller: 'The caller has too many subscriptions',
+  project: 'The project has too many subscriptions',
+  broad: 'The project has too many subscriptions without an equality of an id, a reference or a code',
+};
+
+/**
+ * Completes a group of limits with the defaults.
+ *
+ * @throws FhirError `invalid` - an option is unknown, or neither a whole number from 1 up nor Infinity
+ */
+function parseCounts<Limits extends StreamLimits | Concurrency>(
+  group: string,
+  options: { readonly [Name in keyof Limits]?: Limits[Name] | undefined } | undefined,
+  defaults: Limits,
+): Limits {
+  if (options === undefined || options === defaults) return defaults;
+  if (typeof options !== 'object' || options === null) {
+    throw new FhirError('invalid', `Limit "${group}" must be an object`);
+  }
+  for (const [name, value] of Object.entries<unknown>(options)) {
+    if (!Object.hasOwn(defaults, name)) throw new FhirError('invalid', `There is no limit called "${group}.${name}"`);
+    if (value === undefined || value === Infinity || (Number.isInteger(value) && (value as number) >= 1)) continue;
+    throw new FhirError('invalid', `Limit "${group}.${name}" must be a whole number from 1 up`);
+  }
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.freeze({ ...defaults, ...Object.fromEntries(given) });
 }

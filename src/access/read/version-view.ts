@@ -2,7 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { INLINE_HEADS } from '../../fhir/resources-inside.js';
-import { expansionsIn, NONE, type Criteria } from '../../search/criteria/criteria.js';
+import { childrenOf, expansionsIn, NONE, type Criteria } from '../../search/criteria/criteria.js';
 import { localized } from '../../search/evaluate/localized.js';
 import { matches } from '../../search/evaluate/match.js';
 import { EMPTY_WORLD, type SearchSubject } from '../../search/evaluate/search-subject.js';
@@ -119,21 +119,11 @@ function assertGranted(type: string, caller: Caller, criteria: Criteria): void {
 
 /** The first chain or `_has` of criteria. */
 function outsideParameter(criteria: Criteria): string | undefined {
-  switch (criteria.kind) {
-    case 'and':
-    case 'or':
-      for (const one of criteria.of) {
-        const found = outsideParameter(one);
-        if (found !== undefined) return found;
-      }
-      return undefined;
-    case 'not':
-      return outsideParameter(criteria.of);
-    case 'chain':
-      return `${criteria.parameter}:${criteria.type}`;
-    case 'has':
-      return '_has';
-    default:
-      return undefined;
+  if (criteria.kind === 'chain') return `${criteria.parameter}:${criteria.type}`;
+  if (criteria.kind === 'has') return '_has';
+  for (const child of childrenOf(criteria)) {
+    const found = outsideParameter(child);
+    if (found !== undefined) return found;
   }
+  return undefined;
 }

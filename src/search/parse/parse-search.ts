@@ -136,7 +136,7 @@ function assertSupported(name: string): void {
   if (UNSUPPORTED.has(base)) throw new FhirError('unsupported', `Search parameter "${base}" is not supported`);
 }
 
-function parseWhole(name: string, text: string): number {
+export function parseWhole(name: string, text: string): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : undefined;
   if (value === undefined)
     throw new FhirError('invalid', `"${name}" takes a whole number from 0 up, not ${quote(text)}`);

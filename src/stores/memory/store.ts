@@ -56,7 +56,7 @@ export class MemoryStore implements ResourceStore {
         const step = removalOf(this.#dataOf(project));
         this.#projects.delete(project);
         if (step.resources > 0) this.#accessEpoch += 1;
-        this.#watchers.tell([project]);
+        this.#watchers.notify([project]);
         return step;
       }),
     // The garbage collector does.
@@ -216,7 +216,7 @@ export class MemoryStore implements ResourceStore {
       feed.add(ofProject, now);
     }
     if (changes.some(decidesAccess)) this.#accessEpoch += 1;
-    this.#watchers.tell(byProject.keys());
+    this.#watchers.notify(byProject.keys());
     return results;
   }
 

@@ -253,7 +253,7 @@ export class PostgresStore implements ResourceStore {
   async changes(query: ChangesQuery, options?: CallOptions): Promise<ChangePage> {
     return this.#answer(options, async (bounded) => {
       const { run } = readerOn(this.#routes.writer, bounded);
-      const again = (): void => this.#watchers.tell([query.project]);
+      const again = (): void => this.#watchers.notify([query.project]);
       const page = await this.#changes.page(query, this.#config.changeRetention, run, again);
       // The versions are read where they are there already.
       if (page.changes.length > 0) this.#routes.wrote(query.project);
@@ -343,7 +343,7 @@ export class PostgresStore implements ResourceStore {
   #publish(changes: readonly Change[]): void {
     const byProject = Map.groupBy(changes, ({ key }) => key.project);
     for (const [project, { length }] of byProject) this.#feedUpkeep.wrote(project, length);
-    this.#watchers.tell(byProject.keys());
+    this.#watchers.notify(byProject.keys());
   }
 
   async #remove<Result>(project: string, options: CallOptions | undefined, work: Work<Result>): Promise<Result> {
@@ -351,7 +351,7 @@ export class PostgresStore implements ResourceStore {
     return writtenUntilDeadline(options, async (bounded) => {
       const result = await this.#perform(bounded, work);
       this.#routes.wrote(project);
-      this.#watchers.tell([project]);
+      this.#watchers.notify([project]);
       return result;
     });
   }

@@ -10,13 +10,13 @@ interface RemovalHost {
   readonly calls: CallRunner;
   /** Settles when the file has all its indexes. */
   ready(options: CallOptions | undefined): Promise<void> | undefined;
-  tell(projects: Iterable<string>): void;
+  notify(projects: Iterable<string>): void;
   /** Called after content was removed. */
   removed(): void;
 }
 
 /** `ResourceStore.removal` of a SqliteStore. */
-export function storeRemoval({ connection, calls, ready, tell, removed }: RemovalHost): StoreRemoval {
+export function storeRemoval({ connection, calls, ready, notify, removed }: RemovalHost): StoreRemoval {
   const write = async <Name extends WorkName>(
     name: Name,
     args: WorkArguments<Name>,
@@ -32,7 +32,7 @@ export function storeRemoval({ connection, calls, ready, tell, removed }: Remova
     async removeProject(project, options) {
       await ready(options);
       const step = await write('remove-project', [project], options);
-      tell([project]);
+      notify([project]);
       return step;
     },
     scrub: (options) => write('scrub', [], options),

@@ -131,7 +131,7 @@ export class SqliteStore implements ResourceStore {
       connection,
       calls,
       ready: (callOptions) => this.#indexes.ready(callOptions),
-      tell: (projects) => this.#watchers.tell(projects),
+      notify: (projects) => this.#watchers.notify(projects),
       removed: () => this.#noteSegments(),
     });
     this.#removals = new Lookout('removalMs', () => this.#lookForRemovals());
@@ -204,7 +204,7 @@ export class SqliteStore implements ResourceStore {
   }
 
   #noteWritten(changes: readonly Change[]): void {
-    this.#watchers.tell(new Set(changes.map(({ key }) => key.project)));
+    this.#watchers.notify(new Set(changes.map(({ key }) => key.project)));
     this.#segments.wrote(changes);
   }
 
@@ -406,7 +406,7 @@ export class SqliteStore implements ResourceStore {
     if (this.#calls.isClosed) return false;
     try {
       const version = this.#database.pragma('data_version', { simple: true });
-      if (version !== this.#dataVersion) this.#watchers.tellAll();
+      if (version !== this.#dataVersion) this.#watchers.notifyAll();
       this.#dataVersion = version;
     } catch {
       // The file is locked or lost; the next look may succeed.
