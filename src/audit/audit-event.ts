@@ -76,11 +76,8 @@ function dicom(code: string, display: string): Coding {
   return { code, display, system: 'http://dicom.nema.org/resources/ontology/DCM' };
 }
 
-/** FHIR's codes for interactions with other names; interactions without a code are operations. */
-const SUBTYPES: { readonly [Name in AuditInteraction]?: string } = {
-  search: 'search-type',
-  history: 'history-instance',
-};
+/** FHIR's codes for interactions with other names, except for histories; interactions without a code are operations. */
+const SUBTYPES: { readonly [Name in AuditInteraction]?: string } = { search: 'search-type' };
 
 const FHIR_SUBTYPES: ReadonlySet<string> = new Set([
   'create',
@@ -92,6 +89,7 @@ const FHIR_SUBTYPES: ReadonlySet<string> = new Set([
   'search-type',
   'history-instance',
   'history-type',
+  'history-system',
   'transaction',
   'batch',
 ]);
@@ -100,9 +98,13 @@ function kindOf({ interaction, targets }: AuditRecord): { readonly type: Coding;
   const operation = { code: 'operation', display: interaction, system: REST };
   const [type, subtype] = DICOM[interaction] ?? [];
   if (type !== undefined) return { type, subtype: [subtype ?? operation] };
-  const isOfType = interaction === 'history' && targets[0]?.id === undefined;
-  const code = isOfType ? 'history-type' : (SUBTYPES[interaction] ?? interaction);
+  const code = (interaction === 'history' ? historyOf(targets[0]) : SUBTYPES[interaction]) ?? interaction;
   return { type: RESTFUL, subtype: [FHIR_SUBTYPES.has(code) ? { code, system: REST } : operation] };
+}
+
+function historyOf(target: AuditTarget | undefined): string {
+  if (target === undefined) return 'history-system';
+  return target.id === undefined ? 'history-type' : 'history-instance';
 }
 
 function purposesOf({ purpose, reason, who }: AuditRecord): CodeableConcept[] {

@@ -12,7 +12,7 @@ export interface AuditRecord {
    */
   readonly interaction: AuditInteraction;
   readonly who: AuditedCaller;
-  /** The target resources or, without ids, the target types. */
+  /** The target resources or, without ids, the target types. Empty for all types. */
   readonly targets: readonly AuditTarget[];
   /** The versions of resources that the answer shows; absent if it shows none. */
   readonly returned?: AuditedResources | undefined;

@@ -66,6 +66,13 @@ export function repositoryOf(open: OpenRepository): Repository {
         facts.results = versions.entry?.length ?? 0;
         return bundle(versions);
       }),
+    systemHistory: (page = {}) =>
+      interact('history', { type: '' }, async (facts, session) => {
+        facts.targets = [];
+        const versions = await typeHistoryBundle(undefined, page, session);
+        facts.results = versions.entry?.length ?? 0;
+        return bundle(versions);
+      }),
     subscribe: (type, query = {}, options = {}) => subscribe(open, type, query, options),
     transaction: (request, options = {}) =>
       operation(context, request?.type === 'batch' ? 'batch' : 'transaction', async (bounded, facts) => {

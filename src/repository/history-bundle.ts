@@ -14,10 +14,11 @@ import {
   readCursor,
 } from '../interactions/pages.js';
 import { assertReadable } from '../interactions/interaction-session.js';
-import type { HistoryEntry, HistoryPage, VersionRange, TypeHistoryEntry, VersionPosition } from '../store/history.js';
+import type { HistoryEntry, HistoryPage, VersionRange } from '../store/history.js';
 import { ShortPage } from '../store/text-budget.js';
 import { ATTEMPTS } from '../store/with-retries.js';
 import { readAt, readSince } from './history-parameters.js';
+import { newestVersions, type TypedPosition, type TypedVersion } from './newest-versions.js';
 import type { RepositorySession, VersionsPage, TypeHistoryPage } from './repository.js';
 
 interface HistoryBundle {
@@ -236,60 +237,68 @@ interface TypeHistoryBundle {
   readonly entry?: readonly HistoryBundleEntry[];
 }
 
-/** A page of the versions of all resources of a type, newest first. See https://hl7.org/fhir/R4/http.html#history. */
+/**
+ * A page of the versions of all resources of a type, or of all types, newest first. See
+ * https://hl7.org/fhir/R4/http.html#history.
+ *
+ * @param type undefined: all
+ */
 export async function typeHistoryBundle(
-  type: string,
+  type: string | undefined,
   asked: TypeHistoryPage,
   { store, options, baseUrl, trace }: RepositorySession,
 ): Promise<TypeHistoryBundle> {
-  if (!store.model.isResourceType(type)) throw notFound({ type, id: '' });
+  const { model } = store;
+  if (type !== undefined && !model.isResourceType(type)) throw notFound({ type, id: '' });
   const { count } = requestedPage({ count: asked.count });
-  const question = JSON.stringify([type, '_history', asked.since ?? null]);
+  const question = JSON.stringify([type ?? null, '_history', asked.since ?? null]);
   const since = asked.since === undefined ? undefined : readSince(asked.since);
   const after = asked.cursor === undefined ? undefined : positionOf(readCursor(asked.cursor, store.caller, question));
   // One extra version shows whether there is a next page.
-  const shortens = new ShortPage();
-  const query = { type, since, after, limit: count === 0 ? 0 : count + 1, shortens };
-  const entries = await store.typeHistory(query, options);
-  const page = entries.slice(0, count);
-  for (const version of page) if (version.kind === 'put') trace?.show(version.resource);
+  const query = { since, after, limit: count === 0 ? 0 : count + 1 };
+  const types = type === undefined ? model.resourceTypes : [type];
+  const { versions, isCut } = await newestVersions(store, types, query, options);
+  const page = versions.slice(0, count);
+  for (const { version } of page) if (version.kind === 'put') trace?.show(version.resource);
+  const path = type === undefined ? '_history' : `${type}/_history`;
   const url = (cursor: string | undefined): string => {
     const parameters = new URLSearchParams({
       ...(asked.since === undefined ? {} : { _since: asked.since }),
       _count: String(count),
       ...(cursor === undefined ? {} : { _cursor: cursor }),
     });
-    return `${baseUrl === undefined ? '' : `${baseUrl}/`}${type}/_history?${parameters.toString()}`;
+    return `${baseUrl === undefined ? '' : `${baseUrl}/`}${path}?${parameters.toString()}`;
   };
   const link: PageLink[] = [{ relation: 'self', url: url(asked.cursor) }];
-  if (entries.length > count || shortens.isCut)
+  if (versions.length > count || isCut)
     link.push({ relation: 'next', url: url(cursorText(contentOf(page.at(-1)!), store.caller, question)) });
   return {
     resourceType: 'Bundle',
     type: 'history',
     link,
-    ...(page.length === 0 ? {} : { entry: page.map((one) => toEntry(type, one, baseUrl)) }),
+    ...(page.length === 0 ? {} : { entry: page.map((one) => toEntry(one, baseUrl)) }),
   };
 }
 
-function toEntry(type: string, version: TypeHistoryEntry, baseUrl: string | undefined): HistoryBundleEntry {
+function toEntry({ type, version }: TypedVersion, baseUrl: string | undefined): HistoryBundleEntry {
   return toHistoryEntry({ type, id: version.id }, version, version.kind === 'put' && version.created, baseUrl);
 }
 
-function contentOf({ lastUpdated, id, versionId }: VersionPosition): readonly string[] {
-  return [lastUpdated, id, versionId];
+function contentOf({ type, version: { lastUpdated, id, versionId } }: TypedVersion): readonly string[] {
+  return [type, lastUpdated, id, versionId];
 }
 
 /** @throws FhirError `invalid` */
-function positionOf(content: unknown): VersionPosition {
-  if (!Array.isArray(content) || content.length !== 3) throw foreignCursor();
-  const [lastUpdated, id, versionId] = content as unknown[];
-  if (isInstant(lastUpdated) && isResourceId(id) && isResourceId(versionId)) return { lastUpdated, id, versionId };
+function positionOf(content: unknown): TypedPosition {
+  if (!Array.isArray(content) || content.length !== 4) throw foreignCursor();
+  const [type, lastUpdated, id, versionId] = content as unknown[];
+  if (typeof type === 'string' && isInstant(lastUpdated) && isResourceId(id) && isResourceId(versionId))
+    return { type, lastUpdated, id, versionId };
   throw foreignCursor();
 }
 
 function isInstant(text: unknown): text is string {
-  if (typeof text !== 'string') return false;
+  if (typeof text !== 'string' || !/^\d{4}-/.test(text)) return false;
   const time = Date.parse(text);
   return !Number.isNaN(time) && new Date(time).toISOString() === text;
 }

@@ -1,7 +1,7 @@
 import { type DateInterval, isFinerThanMillisecond, parseDate } from '../fhir/date.js';
 import { FhirError } from '../fhir/error.js';
 import { quote } from '../fhir/messages.js';
-import { FORMAT_PARAMETERS } from '../search/parse/parse-search.js';
+import { FORMAT_PARAMETERS, parseWhole } from '../search/parse/parse-search.js';
 import type { TypeHistoryPage, VersionsPage } from './repository.js';
 
 /**
@@ -22,16 +22,16 @@ export function historyParameters(parameters: URLSearchParams): VersionsPage {
 }
 
 /**
- * `_count`, `_since` and `_cursor` of the history of a type.
+ * `_count`, `_since` and `_cursor` of the history of a type, or of all types.
  *
  * @throws FhirError `invalid`, `unsupported` - as for {@link historyParameters}
  */
 export function typeHistoryParameters(parameters: URLSearchParams): TypeHistoryPage {
   if (parameters.has('_offset')) {
-    throw new FhirError('invalid', 'The history of a type is paged by the links of its pages');
+    throw new FhirError('invalid', 'The history of several resources is paged by the links of its pages');
   }
   if (parameters.has('_at')) {
-    throw new FhirError('unsupported', '"_at" is not supported for the history of a type; use "_since"');
+    throw new FhirError('unsupported', '"_at" is supported for the history of one resource only; use "_since"');
   }
   const values = valuesOf(parameters, ['_count', '_since', '_cursor']);
   return { count: wholeNumber(values, '_count'), since: values.get('_since'), cursor: values.get('_cursor') };
@@ -54,9 +54,7 @@ function valuesOf(parameters: URLSearchParams, names: readonly string[]): Readon
 
 function wholeNumber(values: ReadonlyMap<string, string>, name: string): number | undefined {
   const value = values.get(name);
-  if (value === undefined) return undefined;
-  if (/^\d{1,15}$/.test(value)) return Number(value);
-  throw new FhirError('invalid', `"${name}" takes a whole number from 0 up`);
+  return value === undefined ? undefined : parseWhole(name, value);
 }
 
 /**

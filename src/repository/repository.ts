@@ -173,6 +173,14 @@ export interface Repository {
   ): Promise<Bundle<Stored<ExtractResource<Type>>>>;
 
   /**
+   * A page of the versions of all resources of the project, newest first: by instant, then by type. Each type contributes
+   * the versions that {@link Repository.typeHistory} shows.
+   *
+   * @throws FhirError `unsupported`, `invalid`, `too-costly` - as for {@link Repository.typeHistory}
+   */
+  systemHistory(page?: TypeHistoryPage): Promise<Bundle<Stored<Resource>>>;
+
+  /**
    * Follows a search: what begins to match, what changes visibly, and what matches no more, each as the caller sees it.
    * Filter and rights are evaluated on the version before a change and on the one after it.
    *
@@ -277,7 +285,7 @@ export interface VersionsPage {
   readonly at?: string | undefined;
 }
 
-/** A page of the history of a type. */
+/** A page of the history of a type, or of the whole project. */
 export interface TypeHistoryPage {
   /** Maximum number of versions on the page. Default 20, at most 1000. */
   readonly count?: number | undefined;

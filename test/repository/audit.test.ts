@@ -333,6 +333,11 @@ describe('an AuditEvent', () => {
     expect(event).toMatchObject({ action: 'R', subtype: [{ code: 'history-type' }] });
   });
 
+  test('of the history of all types has subtype history-system', () => {
+    const event = toAuditEvent(record({ interaction: 'history', targets: [] }));
+    expect(event).toMatchObject({ action: 'R', subtype: [{ code: 'history-system' }] });
+  });
+
   test('distinguishes errors of the caller from errors of the service', () => {
     const outcomeOf = (code: FhirError['code']): unknown[] => {
       const { outcome, outcomeDesc } = toAuditEvent(record({ outcome: { success: false, code } }));

@@ -20,6 +20,7 @@ const CALLS: readonly (readonly [string, (repository: Repository) => Promise<unk
   ['search', (repository) => repository.search('Patient')],
   ['history', (repository) => repository.history('Patient', 'p')],
   ['typeHistory', (repository) => repository.typeHistory('Patient')],
+  ['systemHistory', (repository) => repository.systemHistory()],
   ['subscribe', (repository) => repository.subscribe('Patient')[Symbol.asyncIterator]().next()],
   [
     'transaction',

@@ -39,7 +39,11 @@ export const METADATA_ROUTES: readonly Route[] = [
 function capabilityStatement(settings: HandlerSettings, caller: Caller | undefined): CapabilityStatement {
   const { store, baseUrl, routes, started } = settings;
   const resource = caller === undefined ? [] : resourcesOf(store, caller, routes);
-  const interaction = routes.has('bundle') ? (['transaction', 'batch'] as const).map((code) => ({ code })) : [];
+  const hasHistory = routes.has('history') && store.typeHistory !== undefined;
+  const interaction = [
+    ...(routes.has('bundle') ? (['transaction', 'batch'] as const) : []),
+    ...(hasHistory ? (['history-system'] as const) : []),
+  ].map((code) => ({ code }));
   const operation = routes.has('graphql') ? [operationNamed('graphql', 'Resource-graphql')] : [];
   const rest: CapabilityStatementRest = {
     mode: 'server',

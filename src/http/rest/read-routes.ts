@@ -75,6 +75,17 @@ export const READ_ROUTES: readonly Route[] = [
     },
   },
   {
+    group: 'history',
+    method: 'GET',
+    root: 'fhir',
+    path: '_history',
+    parameters: 'checked',
+    async answer(exchange) {
+      const page = await parametersOf(exchange, 'history', () => typeHistoryParameters(exchange.url.searchParams));
+      return answerResource(await repositoryOf(repositoryFor(exchange)).systemHistory(page));
+    },
+  },
+  {
     group: 'search',
     method: 'GET',
     root: 'fhir',

@@ -128,6 +128,7 @@ describe('metadata', () => {
         'delete',
       ],
     });
+    expect((await statement('nurse')).rest![0]!.interaction).toContainEqual({ code: 'history-system' });
     const all = await resources('admin');
     // R4 has no code for Medplum's types.
     expect(all).not.toHaveProperty('User');
@@ -143,9 +144,11 @@ describe('metadata', () => {
     const methods = storeWith(service.store, {});
     const handler = createFhirHandler({ store: methods, baseUrl: BASE, audit: false, signIn: () => systemCaller('x') });
     const { body } = await send(handler, 'GET', 'metadata');
-    const { interaction } = (body as CapabilityStatement).rest![0]!.resource!.find(({ type }) => type === 'Patient')!;
+    const { rest } = body as CapabilityStatement;
+    const { interaction } = rest![0]!.resource!.find(({ type }) => type === 'Patient')!;
     expect(interaction!.map(({ code }) => code)).toContain('history-instance');
     expect(interaction!.map(({ code }) => code)).not.toContain('history-type');
+    expect(rest![0]!.interaction).not.toContainEqual({ code: 'history-system' });
     const answer = await send(handler, 'GET', 'Patient/_history');
     expect([answer.status, outcomeText(answer)]).toEqual([
       400,
