@@ -30,6 +30,16 @@ const SERVERS = [
   { name: 'fhirclient', packages: ['fhirclient@2', SQLITE], script: 'fhir-clients.mjs' },
   { name: 'kysely', packages: ['kysely@0.29', SQLITE, 'pg@8'], script: 'host-transactions.mjs' },
   { name: 'drizzle-orm', packages: ['drizzle-orm@0.45', SQLITE, 'pg@8'], script: 'host-transactions.mjs' },
+  // Only over the PostgreSQL server whose URL is POSTGRES.
+  ...(process.env.POSTGRES === undefined
+    ? []
+    : [
+        {
+          name: 'prisma',
+          packages: ['prisma@7', '@prisma/client@7', '@prisma/adapter-pg@7', SQLITE, 'pg@8'],
+          script: 'host-transactions.mjs',
+        },
+      ]),
 ];
 const SOURCES = [join(ROOT, 'examples', 'servers'), join(ROOT, 'scripts', 'servers')];
 

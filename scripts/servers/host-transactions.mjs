@@ -1,6 +1,8 @@
-// Kysely and Drizzle share a transaction with the store: `node host-transactions.mjs kysely`. POSTGRES is the URL of a
+// Kysely, Drizzle and Prisma share a transaction with the store: `node host-transactions.mjs kysely`. POSTGRES is the URL of a
 // server to use as well.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { createRepository, systemCaller } from 'fhirgraph';
 import { PostgresStore } from 'fhirgraph/postgres';
@@ -9,6 +11,16 @@ import { SqliteStore } from 'fhirgraph/sqlite';
 const caller = systemCaller('clinic');
 const book = (joined, id) =>
   createRepository({ store: joined, caller }).update({ resourceType: 'Basic', id, code: { text: 'slot' } });
+
+const PRISMA_SCHEMA = `generator client {
+  provider = "prisma-client-js"
+}
+datasource db {
+  provider = "postgresql"
+}
+model booking {
+  id String @id
+}`;
 
 /** Each runs `work` in a transaction of the library, which rolls back if it throws. */
 const LIBRARIES = {
@@ -52,6 +64,23 @@ const LIBRARIES = {
       return (work) => drizzle({ client }).transaction((tx) => work((id) => tx.insert(booking).values({ id })));
     },
   },
+  // Its adapter for SQLite opens the file itself.
+  prisma: {
+    async postgres(client) {
+      writeFileSync('schema.prisma', PRISMA_SCHEMA);
+      // The engine for migrations, which generate does not start, would be downloaded.
+      const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath };
+      const args = ['node_modules/prisma/build/index.js', 'generate', '--schema', 'schema.prisma'];
+      assert.equal(spawnSync(process.execPath, args, { env, stdio: ['ignore', 'ignore', 'inherit'] }).status, 0);
+      const { default: pg } = await import('pg');
+      const { PrismaPg } = await import('@prisma/adapter-pg');
+      const { PrismaClient } = await import('@prisma/client');
+      const pool = Object.assign(new pg.Pool(), { connect: async () => client });
+      const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { schema: 'host' }) });
+      return (work) =>
+        prisma.$transaction((tx) => work((id) => tx.$executeRaw`INSERT INTO host.booking VALUES (${id})`));
+    },
+  },
 };
 
 async function exercise(store, transaction, join, rows) {
@@ -74,19 +103,23 @@ async function exercise(store, transaction, join, rows) {
 }
 
 const library = LIBRARIES[process.argv[2]];
-const database = new Database(':memory:');
-const store = new SqliteStore(database);
-database.exec('CREATE TABLE booking (id TEXT)');
-const ids = () => database.prepare('SELECT id FROM booking').pluck().all();
-await exercise(store, await library.sqlite(database), () => store.join(), ids);
-await store.close();
+const shared = [];
+if (library.sqlite !== undefined) {
+  const database = new Database(':memory:');
+  const store = new SqliteStore(database);
+  database.exec('CREATE TABLE booking (id TEXT)');
+  const ids = () => database.prepare('SELECT id FROM booking').pluck().all();
+  await exercise(store, await library.sqlite(database), () => store.join(), ids);
+  await store.close();
+  shared.push('SQLite');
+}
 
 if (process.env.POSTGRES !== undefined) {
   const { default: pg } = await import('pg');
   const pool = new pg.Pool({ connectionString: process.env.POSTGRES });
   await pool.query('DROP SCHEMA IF EXISTS host CASCADE; CREATE SCHEMA host; CREATE TABLE host.booking (id text)');
   const client = await pool.connect();
-  // Kysely gives the client back after each transaction.
+  // Kysely and Prisma give the client back after each transaction.
   const release = client.release.bind(client);
   client.release = () => undefined;
   const over = new PostgresStore(pool);
@@ -95,5 +128,6 @@ if (process.env.POSTGRES !== undefined) {
   release();
   await over.close();
   await pool.end();
+  shared.push('PostgreSQL');
 }
-console.log(`shares transactions over SQLite${process.env.POSTGRES === undefined ? '' : ' and PostgreSQL'}`);
+console.log(`shares transactions over ${shared.join(' and ')}`);
