@@ -30,6 +30,7 @@ const SERVERS = [
   { name: 'fhirclient', packages: ['fhirclient@2', SQLITE], script: 'fhir-clients.mjs' },
   { name: 'kysely', packages: ['kysely@0.29', SQLITE, 'pg@8'], script: 'host-transactions.mjs' },
   { name: 'drizzle-orm', packages: ['drizzle-orm@0.45', SQLITE, 'pg@8'], script: 'host-transactions.mjs' },
+  { name: 'jest', packages: ['jest@30', '@medplum/core@5'], script: 'test-runners.mjs' },
   // Only over the PostgreSQL server whose URL is POSTGRES.
   ...(process.env.POSTGRES === undefined
     ? []
