@@ -154,7 +154,7 @@ class Commit {
     if (erased.length > 0) await this.#how.eraseSegments(erased);
     // Last, so that the commit waits for nothing while others wait for this row, or readers of the feed for its turn.
     if (isDeciding) await this.#transaction.run(nextAccessEpoch());
-    for (const known of this.#projects.values()) await known.tell(this.#transaction);
+    for (const known of this.#projects.values()) await known.appendToFeed(this.#transaction);
     return { results, changes: this.#changes };
   }
 

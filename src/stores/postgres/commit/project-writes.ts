@@ -15,7 +15,7 @@ import { rollbackUnless } from '../database/errors.js';
 import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
 import { projectKey } from '../rows/keys.js';
 import { withLiterals } from '../database/literals.js';
-import { telling, type ToldVersion } from '../rows/feed.js';
+import { type FeedEntry, feedInsert } from '../rows/feed.js';
 import { copyOf, type PendingVersion, upsert } from './pending-version.js';
 import { noteWritten } from '../rows/segment-tables.js';
 import { prepared } from '../database/statements.js';
@@ -49,8 +49,8 @@ export class ProjectWrites {
   /** The known holders of unique keys in the database. */
   readonly #heldThere = new Map<string, string>();
   #pending = new Map<string, PendingVersion>();
-  /** The versions that the feed does not have yet. */
-  #told: ToldVersion[] = [];
+  /** The entries that the feed does not have yet. */
+  #feedEntries: FeedEntry[] = [];
   #rows: IndexRows;
 
   /**
@@ -122,7 +122,7 @@ export class ProjectWrites {
     const { purged, erased } = before;
     this.#pending.set(key, { key, type, id, version, updated, text, shape, wasIndexed: before.exists, erased: null });
     this.#states.set(key, { version, updated, exists: text !== null, purged, erased });
-    this.#told.push({ key, version });
+    this.#feedEntries.push({ key, version });
     return { versionId, lastUpdated, text };
   }
 
@@ -168,19 +168,19 @@ export class ProjectWrites {
       await (alone ? transaction.writeAlone(statement) : transaction.run(statement));
     }
     for (const [text, { key }] of this.#holders) this.#heldThere.set(text, key);
-    if (alone) this.#told = [];
+    if (alone) this.#feedEntries = [];
     this.#pending = new Map();
     this.#rows = new IndexRows(this.#shard);
   }
 
-  /** Adds the written versions to the feed, if the last flush has not. */
-  async tell(transaction: Transaction): Promise<void> {
-    if (this.#told.length > 0) await transaction.run(this.#telling());
-    this.#told = [];
+  /** Appends the written versions to the feed, if the last flush has not. */
+  async appendToFeed(transaction: Transaction): Promise<void> {
+    if (this.#feedEntries.length > 0) await transaction.run(this.#feedStatement());
+    this.#feedEntries = [];
   }
 
-  #telling(): Sql {
-    const { turn, insert } = telling(this.#shard, this.#told);
+  #feedStatement(): Sql {
+    const { turn, insert } = feedInsert(this.#shard, this.#feedEntries);
     return sql`WITH turn AS MATERIALIZED (${turn}) ${insert}`;
   }
 
@@ -208,7 +208,7 @@ export class ProjectWrites {
       ...beside.map((insert) => ({ text: withLiterals(insert) })),
       ...(taken.length === 0 ? [] : [copyInto(sql`unique_key`, sql`project, text, resource`, shard, taken)]),
     ];
-    const last = alone ? [{ text: withLiterals(this.#telling()) }] : [];
+    const last = alone ? [{ text: withLiterals(this.#feedStatement()) }] : [];
     await transaction.copy([...(areNew ? ofResources : []), ...this.#rows.copies(), ...last], alone);
   }
 
@@ -246,9 +246,9 @@ export class ProjectWrites {
         FROM unnest(${arrayText(taken.map(([text]) => text))}::text[], ${arrayText(taken.map(([, key]) => key))}::uuid[]) AS u`);
     }
     const withParts = parts.map((part, index) => sql`${new Sql(`w${index}`, [])} AS (${part}), `);
-    const { turn, insert } = telling(shard, alone ? this.#told : []);
+    const { turn, insert } = feedInsert(shard, alone ? this.#feedEntries : []);
     // PostgreSQL runs the parts that no other reads from the last to the first, so the commit takes its turn at the end.
-    const first = alone ? sql`turn AS MATERIALIZED (${turn}), told AS (${insert}), ` : sql``;
+    const first = alone ? sql`turn AS MATERIALIZED (${turn}), fed AS (${insert}), ` : sql``;
     const before = withParts.reduce((all, part) => sql`${all}${part}`, first);
     return sql`WITH ${before}saved AS (${upsert(shard, versions)})
       SELECT ${rollbackUnless(sql`count(*) = ${versions.length} AND ${this.#isOfGeneration()}`)}

@@ -1,14 +1,14 @@
 import { type Sql, sql } from '../../sql/sql.js';
 import { plainArrayText } from './array.js';
 
-/** A version that a commit has written. */
-export interface ToldVersion {
+/** An entry of the change feed: a version that a commit has written. */
+export interface FeedEntry {
   readonly key: string;
   readonly version: number;
 }
 
 /**
- * Adds the versions of a commit to the feed of its project, as the last that the commit does.
+ * Appends the entries of a commit to the feed of its project, as the last that the commit does.
  *
  * The number is a turn, and 20 random bits: with the time, they tell a commit from one of the same turn after a restore or a
  * failover. Turns are not in the order in which commits become visible, but no commit waits for another. Instead, each holds
@@ -17,9 +17,9 @@ export interface ToldVersion {
  *
  * A commit has read the version before each of its own, so it takes its turn after the commit that wrote that.
  */
-export function telling(shard: string, versions: readonly ToldVersion[]): { readonly turn: Sql; readonly insert: Sql } {
-  const keys = plainArrayText(versions.map(({ key }) => key));
-  const numbers = plainArrayText(versions.map(({ version }) => version));
+export function feedInsert(shard: string, entries: readonly FeedEntry[]): { readonly turn: Sql; readonly insert: Sql } {
+  const keys = plainArrayText(entries.map(({ key }) => key));
+  const numbers = plainArrayText(entries.map(({ version }) => version));
   return {
     // The condition comes before the values. The lock names the lower half of the turn.
     turn: sql`SELECT nextval('fhirgraph_turn') << 20 | (random() * 1048575)::bigint AS number, ${NOW} AS at

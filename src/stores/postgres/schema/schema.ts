@@ -302,7 +302,7 @@ function segments(): readonly Sql[] {
  *                       version             0: this commit and those before it were forgotten
  * ```
  *
- * Processes of the version before would tell nothing of what they write, so their writes miss a column.
+ * Processes of the version before would append nothing of what they write to the feed, so their writes miss a column.
  */
 function feed(): readonly Sql[] {
   return [
