@@ -212,7 +212,7 @@ describe('errors', () => {
         throw new Error('secret');
       },
     ],
-    ['rejects with text', () => Promise.reject('secret')], // eslint-disable-line @typescript-eslint/prefer-promise-reject-errors
+    ['rejects with text', () => Promise.reject('secret')],
     ['answers with nothing', () => Promise.resolve(undefined)],
     ['answers with too little', () => Promise.resolve([])],
   ])('of an adapter that %s are internal', async (_, read) => {
