@@ -1,5 +1,6 @@
-// Runs the packed package with GraphQL servers, schema tools, FHIR clients and query builders that are not development
-// dependencies here, because they require graphql 16 or many packages: installs each into an empty project and runs its script. Run `npm run build` first.
+// Runs the packed package with web frameworks, GraphQL servers, schema tools, FHIR clients and query builders that are not
+// development dependencies here, because they require graphql 16 or many packages: installs each into an empty project and
+// runs its script. Run `npm run build` first.
 // A package that cannot be installed is reported and left out.
 import './assert-node.mjs';
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
@@ -12,6 +13,8 @@ const STITCHING = ['@graphql-tools/stitch@10', '@graphql-tools/delegate@12.2.0',
 const SQLITE = 'better-sqlite3@13';
 
 const SERVERS = [
+  { name: 'express', packages: ['express@5'], script: 'hosts.mjs' },
+  { name: 'fastify', packages: ['fastify@5'], script: 'hosts.mjs' },
   { name: 'apollo-server', packages: ['@apollo/server@5'] },
   { name: 'mercurius', packages: ['mercurius@16', 'fastify@5'] },
   { name: 'apollo-schema', packages: ['@apollo/server@5'], script: 'apollo-schema.mjs' },
@@ -42,7 +45,7 @@ const SERVERS = [
         },
       ]),
 ];
-const SOURCES = [join(ROOT, 'examples', 'servers'), join(ROOT, 'scripts', 'servers')];
+const SOURCES = ['examples/hosts', 'examples/servers', 'scripts/servers'].map((folder) => join(ROOT, folder));
 
 const temporary = temporaryFolder();
 const { tarball } = pack(temporary);

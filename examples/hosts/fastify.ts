@@ -1,13 +1,17 @@
-import fastify, { type FastifyInstance } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type FhirHandler, toNodeListener } from 'fhirgraph/http';
 
-/** A host on Fastify 5. The hook comes before Fastify's body parsers. */
-export function fastifyHost(handler: FhirHandler): FastifyInstance {
-  const app = fastify();
+/**
+ * The whole service in Fastify 5, before its body parsers: `app.addHook('onRequest', fhirHook(handler))`. A route for the
+ * same address would never be reached.
+ */
+export function fhirHook(handler: FhirHandler) {
   const listener = toNodeListener(handler);
-  app.addHook('onRequest', async (req, reply) => {
+  return async (
+    request: { readonly raw: IncomingMessage },
+    reply: { readonly raw: ServerResponse; hijack(): unknown },
+  ): Promise<void> => {
     reply.hijack();
-    listener(req.raw, reply.raw);
-  });
-  return app;
+    listener(request.raw, reply.raw);
+  };
 }
