@@ -38,7 +38,7 @@ import { type InputField, inputFieldsOf, PATCH_OPERATION, typeOfInput } from './
 import { INPUT_SCALARS } from './input-scalars.js';
 import { type LeafOptions, leafType, withLeaf } from './leaf-types.js';
 import { LENIENT_ID, LENIENT_STRING, LENIENT_STRINGS } from './scalars.js';
-import { type DetailRules, type SchemaDetail, showsArgument, showsField } from './schema-detail.js';
+import { describesArguments, type DetailRules, type SchemaDetail, showsArgument, showsField } from './schema-detail.js';
 import { DIRECTIVES } from './schema.js';
 
 type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
@@ -161,7 +161,9 @@ class SchemaBuilder {
     // Queries may use `_id` instead, so the engine requires neither; tools see the name in the specification only.
     if (field.kind === 'read') return { id: { ...all['id']!, type: new GraphQLNonNull(LENIENT_ID) } };
     const shows = showsArgument(this.#rules, parent, field);
-    return Object.fromEntries(Object.entries(all).filter(([name]) => shows(name)));
+    const shown = Object.entries(all).filter(([name]) => shows(name));
+    if (describesArguments(this.#rules, field)) return Object.fromEntries(shown);
+    return Object.fromEntries(shown.map(([name, { description: _, ...argument }]) => [name, argument]));
   }
 
   #keeps(field: FieldDescriptor): boolean {
@@ -181,7 +183,7 @@ class SchemaBuilder {
     return type as GraphQLOutputType & GraphQLInputType;
   }
 
-  /** Input types mirror the fields and descriptions of the output types. */
+  /** Input types mirror the fields and, unless brief, the descriptions of the output types. */
   #input(name: string): GraphQLInputObjectType {
     let type = this.#inputs.get(name);
     if (type === undefined) {
@@ -228,7 +230,8 @@ class SchemaBuilder {
     const type = typeOfInputField(field, (name) => SCALARS.get(name) ?? INPUT_SCALARS.get(name) ?? this.#input(name));
     const written = typeOfInput(this.model, parent);
     const element = written === undefined ? undefined : fieldsOf(this.model, written)?.get(field.name);
-    return { type: withLeaf(type, this.#leafOf(element)), description: field.description };
+    const description = this.#rules.detail === 'whole' ? field.description : undefined;
+    return { type: withLeaf(type, this.#leafOf(element)), description };
   }
 }
 

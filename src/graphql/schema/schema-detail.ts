@@ -10,8 +10,9 @@ import type { FieldDescriptor } from './fields.js';
  *   (`ProvenanceList`, `TaskList`) take `_filter` instead of search parameters: there are 12,000 of them.
  * - `brief`: for the introspection of all types, which would have 30 MB otherwise. Below a resource there are lists and no
  *   connections, of parameters that name the type of the resource or between common types; their search parameters are
- *   shown below Patient, elsewhere `_filter` says the same; so it does for changes of less common types. Extensions are filtered by `url`, elements of less common
- *   types by `fhirpath`.
+ *   shown below Patient, elsewhere `_filter` says the same; so it does for changes of less common types. Extensions are
+ *   filtered by `url`, elements of less common types by `fhirpath`. Filters and inputs have no descriptions: the fields
+ *   have them, and the lists at the root.
  */
 export type SchemaDetail = 'whole' | 'brief';
 
@@ -43,6 +44,11 @@ export function showsArgument(rules: DetailRules, parent: string, field: FieldDe
   if (detail === 'whole' || field.kind !== 'element') return ALL;
   if (field.element.type === 'Extension') return (name) => name === 'url';
   return isCommon(model, parent) ? ALL : (name) => name === 'fhirpath';
+}
+
+/** Whether a schema describes the arguments of a field. */
+export function describesArguments({ detail }: DetailRules, field: FieldDescriptor): boolean {
+  return detail === 'whole' || !(field.kind === 'element' || field.kind === 'connection' || isReverse(field));
 }
 
 const ALL = (): boolean => true;
