@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { argv, exit } from 'node:process';
 import { pathToFileURL } from 'node:url';
 
@@ -8,8 +8,9 @@ import { pathToFileURL } from 'node:url';
  * @param {Record<string, any>} manifest package.json
  * @param {string} changelog CHANGELOG.md
  * @param {string | undefined} tag the tag of the release, such as v1.0.0
+ * @param {boolean} hasOwners whether .github/CODEOWNERS names who reviews changes
  */
-export function missingForRelease(manifest, changelog, tag) {
+export function missingForRelease(manifest, changelog, tag, hasOwners) {
   const missing = ['repository', 'bugs', 'homepage', 'author']
     .filter((field) => !manifest[field])
     .map((field) => `package.json has no "${field}".`);
@@ -18,6 +19,7 @@ export function missingForRelease(manifest, changelog, tag) {
       'package.json does not say in "config.ownerOfFhirgraphOrg" who owns fhirgraph.org, the domain of the extension URLs.',
     );
   }
+  if (!hasOwners) missing.push('.github/CODEOWNERS does not say who reviews changes.');
   if (tag !== `v${manifest.version}`)
     missing.push(`The tag is ${tag}, but package.json has version ${manifest.version}.`);
   const heading = new RegExp(`^## ${manifest.version.replaceAll('.', '\\.')} \\(\\d{4}-\\d\\d-\\d\\d\\)$`, 'm');
@@ -27,7 +29,8 @@ export function missingForRelease(manifest, changelog, tag) {
 
 if (import.meta.url === pathToFileURL(argv[1] ?? '').href) {
   const read = (file) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
-  const missing = missingForRelease(JSON.parse(read('package.json')), read('CHANGELOG.md'), argv[2]);
+  const hasOwners = existsSync(new URL('../.github/CODEOWNERS', import.meta.url));
+  const missing = missingForRelease(JSON.parse(read('package.json')), read('CHANGELOG.md'), argv[2], hasOwners);
   for (const sentence of missing) console.error(sentence);
   exit(missing.length === 0 ? 0 : 1);
 }

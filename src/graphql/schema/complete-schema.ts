@@ -38,7 +38,7 @@ import { type InputField, inputFieldsOf, PATCH_OPERATION, typeOfInput } from './
 import { INPUT_SCALARS } from './input-scalars.js';
 import { type LeafOptions, leafType, withLeaf } from './leaf-types.js';
 import { LENIENT_ID, LENIENT_STRING, LENIENT_STRINGS } from './scalars.js';
-import { describesArguments, type DetailRules, type SchemaDetail, showsArgument, showsField } from './schema-detail.js';
+import { type DetailRules, type SchemaDetail, showsArgument, showsField } from './schema-detail.js';
 import { DIRECTIVES } from './schema.js';
 
 type FieldConfigs = { [name: string]: GraphQLFieldConfig<unknown, unknown> };
@@ -162,7 +162,8 @@ class SchemaBuilder {
     if (field.kind === 'read') return { id: { ...all['id']!, type: new GraphQLNonNull(LENIENT_ID) } };
     const shows = showsArgument(this.#rules, parent, field);
     const shown = Object.entries(all).filter(([name]) => shows(name));
-    if (describesArguments(this.#rules, field)) return Object.fromEntries(shown);
+    const isDescribed = this.#rules.detail === 'whole' || !(field.kind === 'element' || repeatsList(field));
+    if (isDescribed) return Object.fromEntries(shown);
     return Object.fromEntries(shown.map(([name, { description: _, ...argument }]) => [name, argument]));
   }
 
@@ -233,6 +234,11 @@ class SchemaBuilder {
     const description = this.#rules.detail === 'whole' ? field.description : undefined;
     return { type: withLeaf(type, this.#leafOf(element)), description };
   }
+}
+
+/** Whether another list at the root has the same parameters. */
+function repeatsList(field: FieldDescriptor): boolean {
+  return field.kind === 'connection' || (field.kind === 'list' && field.reverse);
 }
 
 /** Fields about a resource type, present only with the type. */

@@ -46,11 +46,6 @@ export function showsArgument(rules: DetailRules, parent: string, field: FieldDe
   return isCommon(model, parent) ? ALL : (name) => name === 'fhirpath';
 }
 
-/** Whether a schema describes the arguments of a field. */
-export function describesArguments({ detail }: DetailRules, field: FieldDescriptor): boolean {
-  return detail === 'whole' || !(field.kind === 'element' || field.kind === 'connection' || isReverse(field));
-}
-
 const ALL = (): boolean => true;
 
 const BRIEF_CONTROLS: ReadonlySet<string> = new Set(['_reference', '_filter', '_sort', '_count']);
