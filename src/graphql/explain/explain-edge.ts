@@ -4,7 +4,7 @@ import { decide } from '../../access/decide.js';
 import { explainQuery, rulesAskedAfterRead, rulesAskedAfterSearch } from '../../access/explain/explain-query.js';
 import type { AccessRule } from '../../access/rule.js';
 import { maskError } from '../../fhir/error.js';
-import type { Criteria } from '../../search/criteria/criteria.js';
+import { childrenOf, type Criteria } from '../../search/criteria/criteria.js';
 import { describeCriteria } from '../../search/criteria/describe-criteria.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
@@ -274,7 +274,7 @@ function placeOf({ edge, level, path }: PlacedEdge): Pick<ExplainedCall, 'level'
 /** Criteria as a tree with descriptions; parts added by access rules are in brackets. */
 function explainCriteria(criteria: Criteria, origins: ReadonlyMap<Criteria, readonly AccessRule[]>): ExplainedCriteria {
   const rules = origins.get(criteria)?.map(({ origin }) => origin.text);
-  const parts = partsOf(criteria);
+  const parts = childrenOf(criteria);
   const marked = outermost(criteria, origins);
   return {
     kind: criteria.kind,
@@ -294,11 +294,6 @@ function outermost(
   found = new Set<Criteria>(),
 ): ReadonlySet<Criteria> {
   if (origins.has(criteria)) return found.add(criteria);
-  for (const part of partsOf(criteria)) outermost(part, origins, found);
+  for (const part of childrenOf(criteria)) outermost(part, origins, found);
   return found;
-}
-
-function partsOf(criteria: Criteria): readonly Criteria[] {
-  if (!('of' in criteria)) return [];
-  return Array.isArray(criteria.of) ? (criteria.of as readonly Criteria[]) : [criteria.of as Criteria];
 }
