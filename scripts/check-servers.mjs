@@ -31,6 +31,11 @@ const SERVERS = [
   { name: 'nexus', packages: ['nexus@1'], script: 'nexus.mjs' },
   { name: 'fhir-kit-client', packages: ['fhir-kit-client@2', SQLITE], script: 'fhir-clients.mjs' },
   { name: 'fhirclient', packages: ['fhirclient@2', SQLITE], script: 'fhir-clients.mjs' },
+  {
+    name: '@medplum/react-hooks',
+    packages: ['@medplum/react-hooks@5', '@medplum/core@5', 'react@19', 'react-dom@19', 'jsdom@26', SQLITE],
+    script: 'fhir-clients.mjs',
+  },
   { name: 'kysely', packages: ['kysely@0.29', SQLITE, 'pg@8'], script: 'host-transactions.mjs' },
   { name: 'drizzle-orm', packages: ['drizzle-orm@0.45', SQLITE, 'pg@8'], script: 'host-transactions.mjs' },
   { name: 'jest', packages: ['jest@30', '@medplum/core@5'], script: 'test-runners.mjs' },

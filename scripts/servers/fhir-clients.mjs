@@ -1,6 +1,8 @@
 // Public FHIR clients, unchanged, against a handler on a SQLite file over loopback: `node fhir-clients.mjs fhir-kit-client`.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
+import { TextDecoder } from 'node:util';
 import { createProject, initialize, invite, signIn } from 'fhirgraph';
 import { createFhirHandler, toNodeListener } from 'fhirgraph/http';
 import { SqliteStore } from 'fhirgraph/sqlite';
@@ -19,6 +21,9 @@ const { membership } = await invite(project, person, { store, caller });
 const server = createServer().listen(0, '127.0.0.1');
 await new Promise((resolve) => server.once('listening', resolve));
 const baseUrl = `http://127.0.0.1:${server.address().port}/fhir/R4`;
+/** MedplumClient reads the profile only for a JWT with a login. */
+const JWT = ['{}', '{"login_id":"1"}', 'x'].map((part) => Buffer.from(part).toString('base64url')).join('.');
+const TOKENS = new Set(['Bearer ada', `Bearer ${JWT}`]);
 const endpoints = {
   authorization_endpoint: 'https://id.example/authorize',
   token_endpoint: 'https://id.example/token',
@@ -32,7 +37,7 @@ server.on(
       audit: false,
       smartConfiguration: { ...endpoints, capabilities: ['launch-standalone', 'permission-patient'] },
       signIn: ({ headers }) =>
-        headers.get('authorization') === 'Bearer ada' ? signIn(store, { membership: membership.id }) : undefined,
+        TOKENS.has(headers.get('authorization')) ? signIn(store, { membership: membership.id }) : undefined,
     }),
   ),
 );
@@ -56,6 +61,7 @@ const CLIENTS = {
     assert.equal((await client.history({ resourceType: 'Patient', id })).entry.length, 3);
     assert.equal((await client.resourceHistory({ resourceType: 'Patient', id })).total, 3);
     assert.equal((await client.typeHistory({ resourceType: 'Patient' })).entry.length, 3);
+    assert.equal((await client.systemHistory()).entry[0].resource.birthDate, '1990-01-01');
     const observation = {
       resourceType: 'Observation',
       status: 'final',
@@ -113,6 +119,36 @@ const CLIENTS = {
     assert.equal(await client.getFhirVersion(), '4.0.1');
     await client.update({ resourceType: 'Patient', id, gender: 'other' });
     await client.delete(`Observation/${pages[0].id}`);
+  },
+  // Medplum's React hooks, in a DOM without a browser.
+  async '@medplum/react-hooks'() {
+    const { JSDOM } = await import('jsdom');
+    const { window } = new JSDOM('<div id="root"></div>', { url: 'http://localhost/' });
+    Object.assign(window, { TextDecoder });
+    Object.assign(globalThis, { window, document: window.document, IS_REACT_ACT_ENVIRONMENT: true });
+    const { MedplumClient } = await import('@medplum/core');
+    const { act, createElement: element } = await import('react');
+    const { createRoot } = await import('react-dom/client');
+    const { MedplumProvider, useMedplumProfile, useResource, useSearchResources } =
+      await import('@medplum/react-hooks');
+    const medplum = new MedplumClient({ baseUrl: baseUrl.replace('fhir/R4', ''), cacheTime: 0 });
+    medplum.setAccessToken(JWT);
+    assert.equal((await medplum.getProfileAsync()).name[0].family, 'Stone');
+    const { id } = await medplum.createResource({ resourceType: 'Patient', gender: 'female' });
+    const Screen = () => {
+      const profile = useMedplumProfile();
+      const [patients] = useSearchResources('Patient', 'gender=female');
+      const patient = useResource({ reference: `Patient/${id}` });
+      return element('p', null, `${profile?.name?.[0]?.family} ${patients?.length} ${patient?.gender}`);
+    };
+    const root = createRoot(window.document.getElementById('root'));
+    await act(() => root.render(element(MedplumProvider, { medplum }, element(Screen))));
+    const text = () => window.document.querySelector('p').textContent;
+    for (let tries = 0; tries < 100 && text() !== 'Stone 1 female'; tries++) {
+      await act(() => setTimeout(50));
+    }
+    assert.equal(text(), 'Stone 1 female');
+    await act(() => root.unmount());
   },
 };
 
