@@ -30,6 +30,14 @@ export function outdated(found: string): FhirError {
   );
 }
 
+/** The refusal of a database with tables of a later schema version than the `known` one. */
+export function newerSchema(version: number, known: number): FhirError {
+  return new FhirError(
+    'unavailable',
+    `The database has schema version ${version}, written by a newer fhirgraph; this one knows up to ${known}`,
+  );
+}
+
 /** The refusal of a write by a store with `readonly: true`. */
 export function readonlyStore(): FhirError {
   return new FhirError('unavailable', 'The store was opened with readonly: true and cannot write');

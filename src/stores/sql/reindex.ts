@@ -3,6 +3,10 @@ import { FhirError } from '../../fhir/error.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { type Answer, type Ask, ask } from '../ask.js';
 import { BackgroundWork } from './background-work.js';
+import { type Codes, readCodes, REMAKE } from './index-changes.js';
+import { type IndexPort, type ProjectType, onIndex, type StateTables } from './index-state.js';
+import { endWork } from './index-takeover.js';
+import { type Sql, sql, TRUE } from './sql.js';
 
 /** Options of re-indexing. */
 export interface ReindexOptions extends CallOptions {
@@ -28,11 +32,6 @@ export interface ReindexProgress {
   readonly total: number;
 }
 
-/** The resources done of an incomplete type: fewer than all, even if resources were added since they were counted. */
-export function doneBeforeEnd(done: number, total: number): number {
-  return Math.min(done, Math.max(total - 1, 0));
-}
-
 /** Who re-indexes rows made with other definitions. */
 export type ReindexMode = 'background' | 'manual';
 
@@ -49,6 +48,92 @@ export interface ReindexPort {
   /** Does the next batch. */
   step(signal?: AbortSignal): Answer<BatchResult>;
 }
+
+/** How a store re-indexes resources. All questions of a batch run in one transaction. */
+export interface BatchPort extends IndexPort {
+  /** Drops the segments of a type. */
+  removeSegments(type: ProjectType): Answer<unknown>;
+  /** Re-indexes the next resources after the last one done, in the order of ids. */
+  indexNext(work: IndexWork): Answer<Batch>;
+}
+
+/** The work on a type of a project. */
+export interface IndexWork extends ProjectType {
+  readonly codes: Codes;
+  /** The id of the last resource done; empty: none is. */
+  readonly cursor: string;
+}
+
+/** What a batch has done. */
+export interface Batch {
+  readonly resources: number;
+  /** The id of the last resource done; undefined if no resource is left. */
+  readonly cursor: string | undefined;
+  /** The project's id, as far as it is known. */
+  readonly project?: string | undefined;
+}
+
+/** Counts the resources to re-index, up to a limit. */
+export function* countWork(limit: number): Ask<IndexPort, number> {
+  const [row] = yield* onIndex(
+    ({ works, isOfWork }) => sql`SELECT count(*) FROM (SELECT 1 FROM ${works} JOIN resource r ON ${isOfWork}
+      WHERE r.content IS NOT NULL LIMIT ${limit}) r`,
+  );
+  return Number(row![0]);
+}
+
+/** Whether work is left. @param project only of this project; default: of all */
+export function* hasWork(project: string | undefined): Ask<IndexPort, boolean> {
+  const rows = yield* onIndex((t) => sql`SELECT 1 FROM ${t.works} WHERE ${ofProject(t, project)} LIMIT 1`);
+  return rows.length > 0;
+}
+
+/** Does the next batch of the work on one or all projects. */
+export function* nextBatch(project: string | undefined): Ask<BatchPort, BatchResult> {
+  const [row] = yield* onIndex(
+    (t) => sql`SELECT w.project, w.type, w.parameters, w.cursor, w.done, w.total FROM ${t.works}
+      WHERE ${ofProject(t, project)} ${t.nextWork}`,
+  );
+  if (row === undefined) return (yield* hasWork(project)) ? 'later' : 'done';
+  const [key, type, parameters, cursor, before, counted] = row as WorkRow;
+  const work = { project: key, type, codes: readCodes(parameters), cursor };
+  // Segments know the definitions that they are made with. They are dropped where all is made again.
+  if (cursor === '' && work.codes.includes(REMAKE)) yield* ask((port: BatchPort) => port.removeSegments(work));
+  const total = counted ?? (yield* countResources(work));
+  const batch = yield* ask((port: BatchPort) => port.indexNext(work));
+  const { resources } = batch;
+  const progress = { project: batch.project ?? project ?? key, type, total };
+  if (batch.cursor === undefined) {
+    yield* endWork(work);
+    return { resources, progress: { ...progress, done: total } };
+  }
+  const done = before + resources;
+  yield* onIndex(
+    (t) => sql`UPDATE ${t.work} SET cursor = ${batch.cursor!}, done = ${done}, total = ${total} WHERE ${t.isOf(work)}`,
+  );
+  // Fewer than all, even if resources were added since they were counted.
+  return { resources, progress: { ...progress, done: Math.min(done, Math.max(total - 1, 0)) } };
+}
+
+function* countResources(type: ProjectType): Ask<IndexPort, number> {
+  const [row] = yield* onIndex(
+    ({ isOf }) => sql`SELECT count(*) FROM resource WHERE ${isOf(type)} AND content IS NOT NULL`,
+  );
+  return Number(row![0]);
+}
+
+function ofProject({ projectKey }: StateTables, project: string | undefined): Sql {
+  return project === undefined ? TRUE : sql`w.project = ${projectKey(project)}`;
+}
+
+type WorkRow = readonly [
+  project: string,
+  type: string,
+  parameters: string,
+  cursor: string,
+  done: number,
+  total: number | null,
+];
 
 /** A batch; `done` if nothing is left to do, `later` while other processes work on the rest. */
 export type BatchResult = { readonly resources: number; readonly progress: ReindexProgress } | 'later' | 'done';

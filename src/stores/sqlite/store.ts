@@ -32,11 +32,10 @@ import {
 import { openDatabase, type SqliteDatabase } from './database/driver.js';
 import { storeError } from './database/errors.js';
 import { explainCall } from './explain.js';
-import { takeOver } from './schema/index-takeover.js';
 import { backUp, modeOf } from './maintenance/backup.js';
 import { IndexWork } from './maintenance/index-work.js';
 import { IndexesOnDemand } from './indexes-on-demand.js';
-import { assertNotNewer, assertOpenable, prepareSchema } from './schema/prepare-schema.js';
+import { assertOpenable, prepareSchema, takeFileOver } from './schema/prepare-schema.js';
 import { warnOfOtherDefinitions } from '../sql/opening.js';
 import { backgroundReindexing, reindex, reindexFew, type ReindexOptions } from '../sql/reindex.js';
 import { ReadCalls } from './read-calls.js';
@@ -151,8 +150,7 @@ export class SqliteStore implements ResourceStore {
       const hasLog = configureConnection(this.#database, { busyTimeout, synchronous });
       Connection.prepare(model, this.#database);
       prepareSchema(this.#database, statements, model);
-      assertNotNewer(statements);
-      if (!isReader) takeOver(this.#database, statements, model, opening === 'user');
+      takeFileOver(this.#database, statements, model, opening);
       const { isOurs } = status;
       if (opening === 'user' && !isOurs) warnOfOtherDefinitions();
       status.noteRemovals();
@@ -395,7 +393,7 @@ export class SqliteStore implements ResourceStore {
     if (!(error instanceof FhirError) || !isIndexTakenOver(error)) return false;
     const { statements, status } = this.#connection;
     return this.#calls.run(undefined, () => {
-      takeOver(this.#database, statements, this.model, true);
+      takeFileOver(this.#database, statements, this.model, 'user');
       status.forget();
       return status.isOurs;
     });

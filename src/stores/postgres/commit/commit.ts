@@ -207,7 +207,7 @@ class Commit {
   async #check({ query }: NoMatchAssertion, index: number): Promise<WriteResult> {
     await this.#flush(false);
     const { project, type, criteria } = query;
-    await this.#status.assertSearchable(project, parametersOf(type, criteria), this.#transaction);
+    await this.#status.assertSearchable(project, () => parametersOf(type, criteria), this.#transaction);
     const [row] = await this.#transaction.run(firstMatchStatement(this.model, query, this.#status.known.epoch));
     if (row !== undefined) throw matchFound(index, referenceTo(query.type, row[0] as string));
     return { kind: 'assert-no-match' };

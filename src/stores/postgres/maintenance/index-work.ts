@@ -1,18 +1,28 @@
-import { Pace } from '../../../platform/pace.js';
+import { LOOP_TURN, Pace } from '../../../platform/pace.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { indexTakenOver } from '../../../store/index-state.js';
-import { type Codes, EVERY, isMadeAgain, isWhole, readCodes, REMAKE } from '../../sql/index-changes.js';
+import { runAwaiting } from '../../ask.js';
+import { type Codes, EVERY, isMadeAgain, isWhole, REMAKE } from '../../sql/index-changes.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { parseStored } from '../../sql/parse-stored.js';
-import { type BatchResult, doneBeforeEnd, type ReindexPort } from '../../sql/reindex.js';
+import { addWork } from '../../sql/index-takeover.js';
+import {
+  type Batch,
+  type BatchPort,
+  type BatchResult,
+  countWork,
+  type IndexWork as Work,
+  nextBatch,
+  type ReindexPort,
+} from '../../sql/reindex.js';
 import { Sql, sql } from '../../sql/sql.js';
 import { arrayText } from '../rows/array.js';
 import type { Connections } from '../database/connections.js';
 import { boundedBatch } from '../rows/bounded-texts.js';
 import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
 import type { IndexStatus } from './index-status.js';
-import { addWork, endWork } from '../schema/index-takeover.js';
+import { indexPort, onIndexOf } from '../rows/index-port.js';
 import { parameterKey, plainKey, projectKey } from '../rows/keys.js';
 import { removeSegments } from '../rows/segment-tables.js';
 import { inTransaction, type Transaction } from '../database/transaction.js';
@@ -36,17 +46,15 @@ export class IndexWork implements ReindexPort {
     this.#attempts = attempts;
   }
 
-  async countUpTo(limit: number): Promise<number> {
-    const [row] = await this.#connections.run(sql`SELECT count(*) FROM (SELECT 1 FROM fhirgraph_index_work w
-      JOIN resource r ON r.project = w.project AND r.type = w.type WHERE r.content IS NOT NULL LIMIT ${limit}) AS r`);
-    return Number(row![0]);
+  countUpTo(limit: number): Promise<number> {
+    return onIndexOf(this.#connections, countWork(limit));
   }
 
   /** Queues all rows of one or all projects for re-indexing. They stay complete throughout. */
   async askAgain(project: string | undefined, signal: AbortSignal | undefined): Promise<void> {
     await this.#inTransaction(signal, async (transaction) => {
       await this.#assertOurs(transaction);
-      await addWork(transaction, { [EVERY]: [REMAKE] }, project === undefined ? undefined : projectKey(project));
+      await onIndexOf(transaction, addWork({ [EVERY]: [REMAKE] }, project));
     });
   }
 
@@ -57,40 +65,30 @@ export class IndexWork implements ReindexPort {
    * @throws FhirError `corrupt` - the text of a resource is damaged
    */
   async step(signal?: AbortSignal, project?: string): Promise<BatchResult> {
-    return this.#inTransaction(signal, (transaction) => this.#step(transaction, project));
+    return this.#inTransaction(signal, async (transaction) => {
+      await this.#assertOurs(transaction);
+      const port: BatchPort = {
+        ...indexPort(transaction),
+        removeSegments: (one) => removeSegments(transaction, one.project, one.type),
+        indexNext: (work) => this.#indexNext(transaction, work),
+      };
+      return runAwaiting(nextBatch(project), port, LOOP_TURN);
+    });
   }
 
-  async #step(transaction: Transaction, project: string | undefined): Promise<BatchResult> {
-    await this.#assertOurs(transaction);
-    const ofProject = project === undefined ? sql`TRUE` : sql`w.project = ${projectKey(project)}`;
-    const [row] = await transaction.run(sql`SELECT w.project, w.type, w.parameters, w.cursor, w.done, w.total
-      FROM fhirgraph_index_work w WHERE ${ofProject}
-      ORDER BY w.urgent DESC, w.project, w.type LIMIT 1 FOR UPDATE OF w SKIP LOCKED`);
-    if (row === undefined) {
-      const left = await transaction.run(sql`SELECT 1 FROM fhirgraph_index_work w WHERE ${ofProject} LIMIT 1`);
-      return left.length > 0 ? 'later' : 'done';
-    }
-    const [shardKey, type, codes, cursor, done, counted] = row as WorkRow;
-    const shard = plainKey(shardKey);
-    // Segments know the definitions that they are made with. They are dropped where all is made again.
-    if (cursor === '' && readCodes(codes).includes(REMAKE)) await removeSegments(transaction, shard, type);
-    const total = counted ?? (await countResources(transaction, shard, type));
+  async #indexNext(transaction: Transaction, { project, type, codes, cursor }: Work): Promise<Batch> {
+    const shard = plainKey(project);
     const { resources, isLast } = await readBatch(transaction, shard, type, cursor);
     const held = await transaction.run(
       sql`SELECT 1 FROM fhirgraph_inside WHERE project = ${shard} AND type = ${type} LIMIT 1`,
     );
     // The rows of contained resources depend on each other, and the keys of their parameters cannot be mapped back.
-    const scope: Codes = held.length > 0 ? [EVERY] : readCodes(codes);
-    const keys = await this.#replaceRows(transaction, shard, type, scope, resources);
-    const progress = { project: nameOf(shard, resources) ?? project ?? shard, type, total };
-    if (isLast) {
-      await endWork(transaction, shard, type);
-      return { resources: keys, progress: { ...progress, done: total } };
-    }
-    const now = doneBeforeEnd(done + keys, total);
-    await transaction.run(sql`UPDATE fhirgraph_index_work SET cursor = ${resources.at(-1)!.id}, done = ${done + keys}, total = ${total}
-      WHERE project = ${shard} AND type = ${type}`);
-    return { resources: keys, progress: { ...progress, done: now } };
+    const scope: Codes = held.length > 0 ? [EVERY] : codes;
+    return {
+      resources: await this.#replaceRows(transaction, shard, type, scope, resources),
+      cursor: isLast ? undefined : resources.at(-1)!.id,
+      project: nameOf(shard, resources),
+    };
   }
 
   async #replaceRows(
@@ -154,15 +152,6 @@ interface BatchResource {
   readonly id: string;
   /** Null: deleted. */
   readonly content: string | null;
-}
-
-type WorkRow = readonly [string, string, string, string, number, number | null];
-
-async function countResources(transaction: Transaction, shard: string, type: string): Promise<number> {
-  const [row] = await transaction.run(
-    sql`SELECT count(*) FROM resource WHERE project = ${shard} AND type = ${type} AND content IS NOT NULL`,
-  );
-  return Number(row![0]);
 }
 
 /** Reads the next resources by id and locks them in the order of keys, like commits. */

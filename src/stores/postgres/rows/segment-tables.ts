@@ -2,7 +2,7 @@ import { listOf } from '../../segments/port.js';
 import { type Sql, sql } from '../../sql/sql.js';
 import { arrayText, plainArrayText } from './array.js';
 import { textKey } from './keys.js';
-import type { Runner } from './meta.js';
+import type { Runner } from '../database/run.js';
 
 /** Notes writes, in their transaction. A type without a list needs no note: its list begins with a later state. */
 export function noteWritten(shard: string, written: readonly { readonly type: string; readonly id: string }[]): Sql {

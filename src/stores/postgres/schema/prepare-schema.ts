@@ -1,12 +1,13 @@
 import { FhirError } from '../../../fhir/error.js';
-import { emptyDatabase, outdated } from '../../sql/opening.js';
+import { emptyDatabase, newerSchema, outdated } from '../../sql/opening.js';
 import { sql } from '../../sql/sql.js';
 import type { Connections } from '../database/connections.js';
 import { sqlState } from '../database/errors.js';
-import { isOurs, takeOver } from './index-takeover.js';
+import { setEntries } from '../../sql/index-state.js';
+import { isTakeoverDue, takeOver } from '../../sql/index-takeover.js';
 import type { Connection } from '../database/lent-connection.js';
 import type { PostgresStoreConfig } from '../database/config.js';
-import { setMeta } from '../rows/meta.js';
+import { onIndexOf } from '../rows/index-port.js';
 import { SCHEMA_STEPS } from './schema.js';
 import { endsWhenSilent } from '../database/silence.js';
 
@@ -30,8 +31,8 @@ export async function prepareSchema(
     const found = await checkedVersion(connection);
     if (found === 0 && opening === 'reader') throw emptyDatabase();
     if (found !== 0 && found !== SCHEMA_VERSION && opening !== 'owner') throw outdated(`schema version ${found}`);
-    if (found === SCHEMA_VERSION && (opening === 'reader' || (await isOurs(connection, model)))) return;
-    if (found === SCHEMA_VERSION && opening === 'user' && !(await isEmpty(connection))) return;
+    const isDue = (): Promise<boolean> => onIndexOf(connection, isTakeoverDue(model, opening === 'user'));
+    if (found === SCHEMA_VERSION && (!(await isDue()) || opening === 'reader')) return;
     await connection.run(sql`BEGIN; ${endsWhenSilent()}`);
     try {
       await connection.run(sql`SELECT pg_advisory_xact_lock(${LOCK})`);
@@ -43,9 +44,12 @@ export async function prepareSchema(
       for (const step of SCHEMA_STEPS.slice(version)) {
         for (const statement of step(partitions)) await connection.run(statement);
       }
-      await setMeta(connection, { schema_version: String(SCHEMA_VERSION) });
-      if (opening === 'owner' || version === 0 || (await isEmpty(connection))) {
-        await takeOver(connection, model, version === 0);
+      await onIndexOf(connection, setEntries({ schema_version: String(SCHEMA_VERSION) }));
+      if (version === 0 || (await isDue())) {
+        // Statements that write read this table and so hold its lock until they are committed: writers with the previous
+        // definitions are done when it is granted, and later writers find another generation.
+        await connection.run(sql`LOCK TABLE fhirgraph_writer IN ACCESS EXCLUSIVE MODE`);
+        await onIndexOf(connection, takeOver(model, version === 0));
       }
       await connection.commit();
     } catch (error) {
@@ -53,11 +57,6 @@ export async function prepareSchema(
       throw error;
     }
   });
-}
-
-/** Whether nothing was ever written. */
-async function isEmpty(connection: Connection): Promise<boolean> {
-  return (await connection.run(sql`SELECT 1 FROM resource LIMIT 1`)).length === 0;
 }
 
 /** "fhir" in ASCII. */
@@ -78,10 +77,7 @@ async function checkedVersion(connection: Connection): Promise<number> {
   const [encoding, value] = rows[0]!;
   if (encoding !== 'UTF8') throw new FhirError('unavailable', `The database must be in UTF8, not ${String(encoding)}`);
   const version = Number(value ?? 0);
-  if (version > SCHEMA_VERSION) {
-    const message = `The database has schema version ${version}, written by a newer fhirgraph; this one knows up to ${SCHEMA_VERSION}`;
-    throw new FhirError('unavailable', message);
-  }
+  if (version > SCHEMA_VERSION) throw newerSchema(version, SCHEMA_VERSION);
   return version;
 }
 

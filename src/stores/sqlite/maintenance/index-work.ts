@@ -1,12 +1,23 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { markEntries } from '../../sql/extremes.js';
-import { type Codes, EVERY, isMadeAgain, isWhole, readCodes, REMAKE } from '../../sql/index-changes.js';
-import { type BatchResult, doneBeforeEnd, type ReindexPort } from '../../sql/reindex.js';
+import { runNow, type SyncPort } from '../../ask.js';
+import { type Codes, EVERY, isMadeAgain, isWhole, REMAKE } from '../../sql/index-changes.js';
+import { addWork } from '../../sql/index-takeover.js';
+import {
+  type Batch,
+  type BatchPort,
+  type BatchResult,
+  countWork,
+  hasWork,
+  type IndexWork as Work,
+  nextBatch,
+  type ReindexPort,
+} from '../../sql/reindex.js';
 import { type Dictionaries, settleAll } from '../rows/dictionary.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import type { IndexStatus } from '../schema/index-status.js';
-import { addWork, endWork } from '../schema/index-takeover.js';
+import { indexPort, onIndexOfFile } from '../rows/index-port.js';
 import { IndexWriter } from '../rows/index-writer.js';
 import { textAt } from '../rows/current-resources.js';
 import { parseKept } from '../rows/kept-text.js';
@@ -44,13 +55,13 @@ export class IndexWork implements ReindexPort {
   }
 
   countUpTo(limit: number): number {
-    return (this.#statements.read(COUNT_WORK).get(limit) as [number])[0];
+    return onIndexOfFile(this.#statements, countWork(limit));
   }
 
   /** Queues all rows of a project for re-indexing. They stay complete throughout. @returns false while the file is locked */
   askAgain(project: string): boolean {
     return this.#now(() => {
-      addWork(this.#statements, { [EVERY]: [REMAKE] }, project);
+      onIndexOfFile(this.#statements, addWork({ [EVERY]: [REMAKE] }, project));
       return true;
     }, false);
   }
@@ -66,10 +77,10 @@ export class IndexWork implements ReindexPort {
     if (!this.#database.open) return 'done';
     if (this.#database.inTransaction) return 'later';
     assertNotOvertaken(this.#statements, this.#status);
-    if (this.#nextWork(project) === undefined) return 'done';
+    if (!onIndexOfFile(this.#statements, hasWork(project))) return 'done';
     // One resource may take as long as a thousand others.
     const end = performance.now() + BATCH_MS;
-    return this.#now(() => this.#step(() => performance.now() < end, project), 'later');
+    return this.#now(() => runNow(nextBatch(project), this.#port(end)), 'later');
   }
 
   /** Runs work in a transaction. @param locked the result where another process has the lock */
@@ -88,64 +99,56 @@ export class IndexWork implements ReindexPort {
     }
   }
 
-  #step(goesOn: () => boolean, project?: string): BatchResult {
-    const work = this.#nextWork(project);
-    if (work === undefined) return 'done';
-    const { collection, type } = work;
-    // Segments know the definitions that they are made with. They are dropped where all is made again.
-    if (work.cursor === '' && work.parameters.includes(REMAKE)) removeSegments(this.#statements, collection);
-    const total = work.total ?? (this.#statements.read(COUNT_RESOURCES).get(collection) as [number])[0];
+  #port(end: number): SyncPort<BatchPort> {
+    return {
+      ...indexPort(this.#statements),
+      removeSegments: ({ project, type }) => removeSegments(this.#statements, this.#collection(project, type)),
+      indexNext: (work) => this.#indexNext(work, end),
+    };
+  }
+
+  #collection(project: string, type: string): number {
+    return this.#dictionaries.collections.find(project, type)!;
+  }
+
+  #indexNext(work: Work, end: number): Batch {
+    const collection = this.#collection(work.project, work.type);
     // Parameters that get a number from here on have no values yet.
-    const keys = this.#parameterKeys(collection, work.parameters);
+    const keys = this.#parameterKeys(collection, work.codes);
     let { cursor } = work;
     let resources = 0;
     for (;;) {
       const rows = this.#statements.read(NEXT_RESOURCES).all(collection, cursor) as readonly ResourceRow[];
       for (const row of rows) {
-        this.#indexAgain(work, keys, row);
+        this.#indexAgain(work, collection, keys, row);
         cursor = row[1];
         resources++;
-        if (goesOn() || (row === rows.at(-1) && rows.length < AT_ONCE)) continue;
-        const done = work.done + resources;
-        this.#statements.write(SET_PLACE).run(cursor, done, total, collection);
+        const isLast = row === rows.at(-1) && rows.length < AT_ONCE;
+        if (performance.now() < end || isLast) continue;
         this.#index.flush();
-        return {
-          resources,
-          progress: { project: work.project, type, done: doneBeforeEnd(done, total), total },
-        };
+        return { resources, cursor };
       }
       if (rows.length === AT_ONCE) continue;
       this.#index.flush();
-      endWork(this.#statements, collection, type);
-      return { resources, progress: { project: work.project, type, done: total, total } };
+      return { resources, cursor: undefined };
     }
   }
 
-  #nextWork(project: string | undefined): Work | undefined {
-    const row =
-      project === undefined
-        ? this.#statements.read(NEXT_WORK).get()
-        : this.#statements.read(NEXT_WORK_OF_PROJECT).get(project);
-    if (row === undefined) return undefined;
-    const [collection, ofProject, type, codes, cursor, done, total] = row as WorkRow;
-    const parameters = readCodes(codes);
-    return { collection, project: ofProject, type, parameters, cursor, done, total };
-  }
-
   #indexAgain(
-    { project, collection, parameters }: Work,
+    { project, codes }: Work,
+    collection: number,
     parameterKeys: readonly number[],
     [key, , version, updated, content]: ResourceRow,
   ): void {
     const { resource } = parseKept([key, version, updated, ...textAt(this.#statements, content)]);
     const marked = markEntries(indexEntries(this.model, resource));
-    if (isWhole(parameters)) {
+    if (isWhole(codes)) {
       this.#index.remove(key);
       this.#index.add({ project, collection, resource: key }, marked);
       return;
     }
     this.#index.removeParameters(key, parameterKeys);
-    const again = marked.entries.filter(({ parameter }) => isMadeAgain(parameters, parameter));
+    const again = marked.entries.filter(({ parameter }) => isMadeAgain(codes, parameter));
     this.#index.add({ project, collection, resource: key }, markEntries(again));
   }
 
@@ -162,35 +165,13 @@ export class IndexWork implements ReindexPort {
   }
 }
 
-interface Work {
-  readonly collection: number;
-  readonly project: string;
-  readonly type: string;
-  readonly parameters: Codes;
-  readonly cursor: string;
-  readonly done: number;
-  readonly total: number | null;
-}
-
-type WorkRow = readonly [number, string, string, string, string, number, number | null];
-
 type ResourceRow = readonly [key: number, id: string, version: number, updated: number, content: number];
 
 const AT_ONCE = 50;
 /** The duration of a batch. */
 const BATCH_MS = 8;
 
-const nextWork = (from: string): string =>
-  `SELECT w.collection, c.project, c.type, w.parameters, w.cursor, w.done, w.total FROM ${from} ORDER BY w.rank LIMIT 1`;
-const NEXT_WORK = nextWork('index_work w CROSS JOIN collection c ON c.key = w.collection');
-const NEXT_WORK_OF_PROJECT = nextWork(
-  'collection c CROSS JOIN index_work w ON w.collection = c.key WHERE c.project = ?',
-);
 const NEXT_RESOURCES = `SELECT r.key, r.id, r.version, r.updated, r.content FROM resource r
   WHERE r.collection = ? AND r.id > ? AND r.content IS NOT NULL ORDER BY r.id LIMIT ${AT_ONCE}`;
-const SET_PLACE = 'UPDATE index_work SET cursor = ?, done = ?, total = ? WHERE collection = ?';
 /** Number and code of the parameters of a collection. */
 export const LIST_PARAMETERS = 'SELECT key, code FROM parameter WHERE collection = ?';
-const COUNT_RESOURCES = 'SELECT count(*) FROM resource WHERE collection = ? AND content IS NOT NULL';
-const COUNT_WORK = `SELECT count(*) FROM (SELECT 1 FROM index_work w CROSS JOIN resource r ON r.collection = w.collection
-  WHERE r.content IS NOT NULL LIMIT ?)`;

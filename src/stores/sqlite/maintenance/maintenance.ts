@@ -10,7 +10,8 @@ import { IndexWriter } from '../rows/index-writer.js';
 import { parseKept } from '../rows/kept-text.js';
 import type { ReindexProgress } from '../../sql/reindex.js';
 import type { IndexStatus } from '../schema/index-status.js';
-import { endAllWork } from '../schema/index-takeover.js';
+import { endAllWork } from '../../sql/index-takeover.js';
+import { onIndexOfFile } from '../rows/index-port.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import { FILL_PAST } from '../schema/migrations.js';
 import type { ConnectionSegments } from '../segments/connection-segments.js';
@@ -75,7 +76,7 @@ export class Maintenance {
     }
     index.flush();
     for (const { text } of indexes) this.#database.exec(text);
-    endAllWork(this.#statements);
+    onIndexOfFile(this.#statements, endAllWork());
   }
 
   /** Drops the indexes by value. An index created after its rows is sorted once. @returns their definitions */

@@ -5,7 +5,8 @@ import { type Dictionaries, forgetAll } from '../rows/dictionary.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import type { Guard } from '../database/guard.js';
 import type { IndexStatus } from '../schema/index-status.js';
-import { endWork } from '../schema/index-takeover.js';
+import { endWork } from '../../sql/index-takeover.js';
+import { onIndexOfFile } from '../rows/index-port.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import { removeCodesOf } from '../rows/frequent-codes.js';
 import { keepVersionKeys, noteRemoval } from '../rows/removal-epoch.js';
@@ -94,7 +95,7 @@ export class Removal {
           }
           if (rows.length === 0) break;
         }
-        endWork(this.#statements, collection, type);
+        onIndexOfFile(this.#statements, endWork({ project, type }));
       }
       this.#statements.write('DELETE FROM system WHERE project = ?').run(project);
       removeCodesOf(this.#statements, project);

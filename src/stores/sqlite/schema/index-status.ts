@@ -1,20 +1,20 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { TypeParameter } from '../../../search/criteria/parameters-of.js';
-import { indexFingerprint, parameterFingerprints } from '../../../search/index/parameter-fingerprints.js';
-import { indexChanging, indexForeign, indexIncomplete, indexTakenOver } from '../../../store/index-state.js';
+import { indexChanging, indexTakenOver } from '../../../store/index-state.js';
 import { ATTEMPTS } from '../../../store/with-retries.js';
-import { type Codes, codesOf, includesCode, INSIDE, readCodes, union } from '../../sql/index-changes.js';
+import { type Codes, codesOf, INSIDE, union } from '../../sql/index-changes.js';
 import {
+  assertSearchable,
   type IndexState,
-  indexState,
   isComplete,
-  isForeign,
   isOfThisVersion,
-  mayBePending,
-  searchableParameters,
+  pendingIn,
+  readIndexState,
+  workOn,
 } from '../../sql/index-state.js';
 import type { FrequentCodes } from '../rows/frequent-codes.js';
 import { ACCESS_EPOCH } from '../rows/access-epoch.js';
+import { onIndexOfFile } from '../rows/index-port.js';
 import { REMOVAL_EPOCH } from '../rows/removal-epoch.js';
 import { assertInPlace, type OpenedFile } from '../database/database-file.js';
 import type { VersionMark } from '../rows/versions.js';
@@ -94,7 +94,7 @@ export class IndexStatus {
       // Parameters may have become searchable since.
       if (!isComplete(this.#state())) this.refresh();
       const state = this.#state();
-      if (!isComplete(state)) this.#assertSearchable(state, project, parameters());
+      if (!isComplete(state)) onIndexOfFile(this.#statements, assertSearchable(state, project, parameters()));
       const losses = this.#losses;
       const result = search();
       const isSame = this.#look().epoch === state.epoch;
@@ -108,11 +108,7 @@ export class IndexStatus {
   /** The parameters that are not searchable in a project. */
   pendingIn(project: string): readonly TypeParameter[] {
     this.refresh();
-    const state = this.#state();
-    if (isComplete(state)) return [];
-    return searchableParameters(this.#model, state).filter(
-      (one) => isForeign(state, one) || this.#workOn(state, project, one) !== undefined,
-    );
+    return onIndexOfFile(this.#statements, pendingIn(this.#state(), project, this.#model));
   }
 
   /** Whether the rows of the file are made with the definitions of this process. */
@@ -123,8 +119,7 @@ export class IndexStatus {
 
   /** The parameters of a type whose rows say nothing in a project: incomplete ones, and those of other definitions. */
   unknownCodes(project: string, type: string): Codes {
-    const row = this.#statements.read(READ_WORK).get(project, type) as [string] | undefined;
-    const pending = row === undefined ? [] : readCodes(row[0]);
+    const pending = onIndexOfFile(this.#statements, workOn(project, [type])).get(type)?.codes ?? [];
     const { foreign, isOurs } = this.#state();
     return isOurs ? pending : union(union(pending, codesOf(foreign, type)), [INSIDE]);
   }
@@ -165,39 +160,10 @@ export class IndexStatus {
     this.#seen = undefined;
   }
 
-  #assertSearchable(state: IndexState, project: string, parameters: readonly TypeParameter[]): void {
-    for (const parameter of parameters) {
-      if (isForeign(state, parameter)) throw indexForeign(parameter);
-      const work = this.#workOn(state, project, parameter);
-      if (work !== undefined) throw indexIncomplete(parameter, { done: work.done, total: work.total ?? 0 });
-    }
-  }
-
-  #workOn(state: IndexState, project: string, parameter: TypeParameter): WorkState | undefined {
-    if (!mayBePending(state, parameter)) return undefined;
-    const row = this.#statements.read(READ_WORK).get(project, parameter.type);
-    if (row === undefined) return undefined;
-    const [codes, done, total] = row as [string, number, number | null];
-    return includesCode(readCodes(codes), parameter.parameter) ? { done, total } : undefined;
-  }
-
   #state(): IndexState {
-    return (this.#known ??= this.#read());
-  }
-
-  #read(): IndexState {
+    if (this.#known !== undefined) return this.#known;
     this.#frequentCodes.forget();
-    const [epoch, version, definitions, pending] = this.#statements.read(READ_STATE).get() as (string | null)[];
-    return indexState(
-      {
-        epoch: epoch ?? '',
-        version,
-        definitions: definitions ?? '',
-        pending: pending ?? '{}',
-        parameters: () => (this.#statements.read(READ_PARAMETERS).get() as [string] | undefined)?.[0],
-      },
-      { definitions: indexFingerprint(this.#model), parameters: () => parameterFingerprints(this.#model) },
-    );
+    return (this.#known = onIndexOfFile(this.#statements, readIndexState(this.#model)));
   }
 
   #compareRemovals(removals: string | null): void {
@@ -250,12 +216,6 @@ interface SeenEpoch {
   readonly access: string;
 }
 
-interface WorkState {
-  readonly done: number;
-  /** Null if not counted yet. */
-  readonly total: number | null;
-}
-
 const ofMeta = (name: string): string => `(SELECT value FROM meta WHERE name = '${name}')`;
 const READ_EPOCH = `SELECT ${ofMeta('index_epoch')}, ${ofMeta(REMOVAL_EPOCH)}, ${ofMeta(ACCESS_EPOCH)}`;
 const READ_NEWEST = 'SELECT key, resource, version, updated, sum FROM version ORDER BY key DESC LIMIT 1';
@@ -263,7 +223,3 @@ const IS_THERE = 'SELECT 1 FROM version WHERE key = ? AND resource = ? AND versi
 const COUNT_COMMITS_OF_OTHERS = 'PRAGMA data_version';
 const COUNT_OWN_CHANGES = 'SELECT total_changes()';
 const READ_VERSION = `SELECT ${ofMeta('index_version')}, ${ofMeta('index_epoch')}, ${ofMeta(REMOVAL_EPOCH)}`;
-const READ_STATE = `SELECT ${['index_epoch', 'index_version', 'index_definitions', 'index_pending'].map(ofMeta).join(', ')}`;
-const READ_PARAMETERS = "SELECT value FROM meta WHERE name = 'index_parameters'";
-const READ_WORK = `SELECT w.parameters, w.done, w.total FROM collection c CROSS JOIN index_work w ON w.collection = c.key
-  WHERE c.project = ? AND c.type = ?`;

@@ -1,13 +1,14 @@
 import { FhirError } from '../../../fhir/error.js';
-import { isOfThisVersion } from '../../sql/index-state.js';
-import { emptyDatabase, type Opening, outdated } from '../../sql/opening.js';
+import { isTakeoverDue, takeOver } from '../../sql/index-takeover.js';
+import { emptyDatabase, newerSchema, type Opening, outdated } from '../../sql/opening.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import { ADD_FEED_SECRET, MIGRATIONS, PREVIEW_OF_3 } from './migrations.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { IndexStatus } from './index-status.js';
-import { noteDefinitions } from './index-takeover.js';
 import { APPLICATION_ID, SCHEMA } from './schema.js';
 import type { Statements } from '../database/statements.js';
+import { inTransaction } from '../database/transaction.js';
+import { onIndexOfFile } from '../rows/index-port.js';
 import { CREATE_VALUE_INDEXES } from './value-indexes.js';
 
 /** The schema version, kept in `PRAGMA user_version`. */
@@ -40,6 +41,26 @@ export function prepareSchema(database: SqliteDatabase, statements: Statements, 
 }
 
 /**
+ * Takes a file over for these definitions, in a transaction of its own: for its owner, and for a user if nothing was ever
+ * written to it.
+ *
+ * @throws FhirError `unavailable` - a newer version of this library has the file
+ */
+export function takeFileOver(
+  database: SqliteDatabase,
+  statements: Statements,
+  model: FhirModel,
+  opening: Opening,
+): void {
+  const isDue = (): boolean => onIndexOfFile(statements, isTakeoverDue(model, opening === 'user'));
+  if (!isDue() || opening === 'reader') return;
+  inTransaction(database, () => {
+    // Another process may have taken the file over, or written to it, first.
+    if (isDue()) onIndexOfFile(statements, takeOver(model, false));
+  });
+}
+
+/**
  * Checks a file before changing anything in it.
  *
  * @throws FhirError `unavailable` - an older version of this library wrote the file, and the store is not its owner; or
@@ -51,14 +72,6 @@ export function assertOpenable(database: SqliteDatabase, opening: Opening): void
   if (version !== 0 && version !== SCHEMA_VERSION && opening !== 'owner') throw outdated(nameOf(version));
 }
 
-/** @throws FhirError `unavailable` - a newer version of this library made the index rows of the file */
-export function assertNotNewer(statements: Statements): void {
-  const [version] = (statements.read(INDEX_VERSION_OF_FILE).get() ?? []) as [string?];
-  isOfThisVersion(version);
-}
-
-const INDEX_VERSION_OF_FILE = "SELECT value FROM meta WHERE name = 'index_version'";
-
 /**
  * Refuses a write to a file that a newer version of this library, or a process with other definitions, has taken over
  * since it was opened: the new owner's searches would miss rows in the old form.
@@ -67,7 +80,7 @@ const INDEX_VERSION_OF_FILE = "SELECT value FROM meta WHERE name = 'index_versio
  */
 export function assertNotOvertaken(statements: Statements, status: IndexStatus): void {
   const [version] = statements.read('PRAGMA user_version').get() as [number];
-  if (version !== SCHEMA_VERSION) throw newer(version);
+  if (version !== SCHEMA_VERSION) throw newerSchema(version, SCHEMA_VERSION);
   status.assertOurs();
 }
 
@@ -75,7 +88,7 @@ function create(database: SqliteDatabase, statements: Statements, model: FhirMod
   database.exec(SCHEMA);
   database.exec(ADD_FEED_SECRET);
   database.exec(CREATE_VALUE_INDEXES);
-  noteDefinitions(statements, model);
+  onIndexOfFile(statements, takeOver(model, true));
   database.pragma(`application_id = ${APPLICATION_ID}`);
 }
 
@@ -90,7 +103,7 @@ function checkedVersion(database: SqliteDatabase): number {
   if (application !== APPLICATION_ID || version < 1) {
     throw new FhirError('conflict', 'The SQLite database belongs to another application; name a file of its own');
   }
-  if (version > SCHEMA_VERSION) throw newer(version);
+  if (version > SCHEMA_VERSION) throw newerSchema(version, SCHEMA_VERSION);
   return version === 3 && zones > 0 ? PREVIEW_VERSION : version;
 }
 
@@ -99,11 +112,6 @@ const PREVIEW_VERSION = 2.5;
 
 function nameOf(version: number): string {
   return version === PREVIEW_VERSION ? 'the tables of a preview of schema version 3' : `schema version ${version}`;
-}
-
-function newer(version: number): FhirError {
-  const message = `The database has schema version ${version}, written by a newer fhirgraph; this one knows up to ${SCHEMA_VERSION}`;
-  return new FhirError('unavailable', message);
 }
 
 type Numbers = [version: number, application: number, tables: number, zones: number];
