@@ -18,7 +18,6 @@ export { inDoubt, isInDoubt } from './fhir/error.js';
 export { parametersOf, type TypeParameter } from './search/criteria/parameters-of.js';
 export { collationKey, fold } from './search/index/fold.js';
 export { indexEntries } from './search/index/index-resource.js';
-export { localized } from './search/evaluate/localized.js';
 export { matches } from './search/evaluate/match.js';
 export { createSubject, type SearchSubject, type SearchWorld } from './search/evaluate/search-subject.js';
 export {

@@ -4,7 +4,6 @@ import {
   createSubject,
   R4,
   deepFreeze,
-  localized,
   matches,
   type SearchSubject,
   type SearchWorld,
@@ -19,7 +18,7 @@ export interface Held {
 }
 
 /** What one project holds, in memory. Searches look at every resource of a type: right, and slow. */
-export class ProjectIndex {
+export class ProjectIndex implements SearchWorld {
   readonly #held = new Map<string, Held>();
 
   get(type: string, id: string): Held | undefined {
@@ -43,20 +42,12 @@ export class ProjectIndex {
   }
 
   /** All matches in order, whatever the page. */
-  search({ type, criteria, sort, baseUrl }: SearchQuery, among = this.#subjects(type, baseUrl)): SearchSubject[] {
-    const world = this.seenFrom(baseUrl);
-    return [...among].filter((subject) => matches(criteria, subject, world)).sort(compareSubjects(sort));
+  search({ type, criteria, sort }: SearchQuery, among = this.#subjects(type)): SearchSubject[] {
+    return [...among].filter((subject) => matches(criteria, subject, this)).sort(compareSubjects(sort));
   }
 
-  /** The project as a service with that base sees it: absolute references below the base are local. */
-  seenFrom(baseUrl: string | undefined): SearchWorld {
-    return {
-      find: (type, id) => {
-        const subject = this.get(type, id)?.subject;
-        return subject && localized(subject, baseUrl);
-      },
-      referencing: (type, parameter, target) => this.referencing(type, parameter, target, baseUrl),
-    };
+  find(type: string, id: string): SearchSubject | undefined {
+    return this.get(type, id)?.subject;
   }
 
   /** Who holds a unique text, as `Type/id`. */
@@ -69,9 +60,8 @@ export class ProjectIndex {
     type: string,
     parameter: string,
     target: { readonly type: string; readonly id: string },
-    baseUrl: string | undefined,
   ): Iterable<SearchSubject> {
-    for (const subject of this.#subjects(type, baseUrl)) {
+    for (const subject of this.#subjects(type)) {
       const pointing = subject.entries
         .get(parameter)
         ?.some(({ value }) => 'id' in value && value.type === target.type && value.id === target.id);
@@ -79,7 +69,7 @@ export class ProjectIndex {
     }
   }
 
-  *#subjects(type: string, baseUrl: string | undefined): Iterable<SearchSubject> {
-    for (const { subject } of this.#held.values()) if (subject?.type === type) yield localized(subject, baseUrl);
+  *#subjects(type: string): Iterable<SearchSubject> {
+    for (const { subject } of this.#held.values()) if (subject?.type === type) yield subject;
   }
 }

@@ -79,7 +79,7 @@ export class JsonLinesStore implements ResourceStore {
     this.#assertUsable(options);
     const project = this.#project(query.project);
     return targets.map((target) =>
-      this.#page(query, project.search(query, project.referencing(query.type, parameter, target, query.baseUrl))),
+      this.#page(query, project.search(query, project.referencing(query.type, parameter, target))),
     );
   }
 

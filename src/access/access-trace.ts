@@ -18,10 +18,9 @@ const TRACED = {
 export function tracedBy(
   { store, audit }: { readonly store: { readonly model: FhirModel }; readonly audit?: AuditHook | undefined },
   facts: AuditFacts,
-  baseUrl: string | undefined,
 ): AccessTrace | undefined {
   if (audit === undefined) return undefined;
-  const trace = new AccessTrace(store.model, baseUrl);
+  const trace = new AccessTrace(store.model);
   facts.shown = (isAnswered) => {
     if (!isAnswered) trace.withhold();
     return trace.facts();
@@ -46,11 +45,7 @@ export class AccessTrace {
   readonly #patients = new Set<string>();
   readonly #counts = new Map<string, number>();
 
-  /** @param baseUrl the service's own base, without a slash at its end */
-  constructor(
-    private readonly model: FhirModel,
-    private readonly baseUrl: string | undefined,
-  ) {}
+  constructor(private readonly model: FhirModel) {}
 
   /** The guarded store is called for resources of these types. */
   called(types: readonly string[]): void {
@@ -75,7 +70,7 @@ export class AccessTrace {
 
   /** The resource was written, or is the version before a replacement or deletion. */
   touch(resource: AnyResource): void {
-    addPatientsOf(this.model, this.origins.get(resource) ?? resource, this.baseUrl, this.#patients);
+    addPatientsOf(this.model, this.origins.get(resource) ?? resource, this.#patients);
   }
 
   /** It was deleted, or the answer says that it is. */
@@ -106,7 +101,7 @@ export class AccessTrace {
       if (versions.has(key)) continue;
       versions.add(key);
       if (resources.length < MAX_NAMED) resources.push(named(resource));
-      addPatientsOfStored(this.model, resource, this.baseUrl, this.#patients);
+      addPatientsOfStored(this.model, resource, this.#patients);
     }
     const patients = this.#patients;
     const ids = [...patients].slice(0, MAX_NAMED);

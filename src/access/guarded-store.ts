@@ -9,7 +9,6 @@ import type { ReferenceTarget } from '../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../store/search-query.js';
 import type { ResourceStore } from '../store/store.js';
 import type { ReadResult } from '../store/stored-resource.js';
-import { withBaseUrl } from '../store/store-view.js';
 import type { AccessTrace } from './access-trace.js';
 import { assertCaller, type Caller, homeOf } from './caller.js';
 import type { GuardedKey, GuardedQuery, GuardedStore, GuardedTypeHistory, GuardedWrite } from './contract.js';
@@ -30,21 +29,18 @@ import { MAX_FOUND } from './terminology/search-terminology.js';
  * Wraps a store with a caller's rights.
  *
  * @param trace receives what is masked and written, for the audit record of one interaction
- * @param baseUrl the service's own base: absolute references below it count as local, for rights too
  * @param profiles that written resources must conform to, in addition to those that the project requires
  * @throws FhirError `unauthenticated` - the caller is missing, or it signed in to a store with other definitions, under
  * which its rules have another meaning
  */
 export function guardStore(
-  whole: ResourceStore,
+  store: ResourceStore,
   caller: Caller,
-  baseUrl?: string,
   trace?: AccessTrace,
   profiles?: ProfileChoice,
 ): GuardedStore {
   assertCaller(caller);
-  assertSameModel(whole, caller);
-  const store = withBaseUrl(whole, baseUrl);
+  assertSameModel(store, caller);
   const guard = new Guard(store, caller, trace?.origins);
   const inSession = <Result>(options: CallOptions | undefined, work: () => Promise<Result>): Promise<Result> => {
     const checked = assertSession(store, caller, options);

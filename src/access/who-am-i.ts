@@ -42,7 +42,7 @@ export interface WhoAmIContext extends LimitedStoreContext, AuditOptions {
  */
 export function whoAmI(caller: Caller, context: WhoAmIContext): Promise<WhoAmI> {
   const facts: AuditFacts = {};
-  const trace = tracedBy(context, facts, undefined);
+  const trace = tracedBy(context, facts);
   const work = async ({ store, signal, extendedMeta }: WhoAmIContext): Promise<WhoAmI> => {
     assertCaller(caller);
     if (caller.kind !== 'member') throw new FhirError('invalid', 'Trusted code has no membership; sign in as a member');
@@ -52,7 +52,7 @@ export function whoAmI(caller: Caller, context: WhoAmIContext): Promise<WhoAmI> 
       { type: 'Project', id: project },
     ];
     const keys = [...names, splitReference(user), splitReference(profile)];
-    const found = await guardStore(store, caller, undefined, trace).read(keys, { signal });
+    const found = await guardStore(store, caller, trace).read(keys, { signal });
     const [member, home, person, own] = found.map((one) =>
       one.status === 'found' ? copyForHost(withChosenMeta(one.resource, { extendedMeta })) : undefined,
     );

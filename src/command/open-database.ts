@@ -92,7 +92,7 @@ function openingOptions(opening: Opening): { readonly takeOver?: boolean; readon
   return opening === 'owner' ? { takeOver: true } : opening === 'reader' ? { readonly: true } : {};
 }
 
-/** @throws UsageError - the module cannot be loaded, or its default export is not the result of `extendDefinitions` */
+/** @throws UsageError - the module cannot be loaded, or its default export has another form */
 async function loadDefinitions(module: string): Promise<FhirModel> {
   let loaded: { readonly default?: unknown };
   try {
@@ -103,12 +103,12 @@ async function loadDefinitions(module: string): Promise<FhirModel> {
   }
   const model = await loaded.default;
   if (model instanceof FhirModel) return model;
-  throw new UsageError('--definitions needs a module whose default export is made by extendDefinitions');
+  throw new UsageError('--definitions needs a module whose default export is made by extendDefinitions or withBaseUrl');
 }
 
 function otherDefinitions(): FhirError {
   return new FhirError(
     'unavailable',
-    'The database was written with other definitions; name the module that exports them with --definitions',
+    'The database was written with other definitions or a baseUrl; name the module that exports them with --definitions',
   );
 }

@@ -7,7 +7,7 @@ import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from './r
  * | target | kind |
  * |---|---|
  * | the container, a contained resource, an entry of a Bundle around it | inside |
- * | a resource of this service | local |
+ * | a resource of this service, absolute or not | local |
  * | outside of this service | urn, foreign |
  * | none that anybody could name | nowhere |
  */
@@ -28,6 +28,11 @@ interface NowhereReference {
   readonly reason: 'contained' | 'base' | 'ambiguous';
 }
 
+/** What belongs to this service: absolute URLs below its base. */
+interface Service {
+  readonly baseUrl?: string | undefined;
+}
+
 /** The base of relative references: a URL; undefined: the service's own base; null: nobody states it. */
 type Base = string | null | undefined;
 
@@ -44,7 +49,8 @@ type Base = string | null | undefined;
  * a resource from another server             in itself      the root of its URL             outside
  * ```
  *
- * The entries of Bundles further out count too. A reference with a version means the entry of that version. See
+ * Absolute URLs below the service's own base lead to the service, not outside. The entries of Bundles further out count
+ * too. A reference with a version means the entry of that version. See
  * https://hl7.org/fhir/R4/bundle.html#references and https://hl7.org/fhir/R4/references.html#contained.
  */
 export class Container {
@@ -53,6 +59,7 @@ export class Container {
   #entries: BundleEntries | undefined;
 
   private constructor(
+    private readonly service: Service,
     /** The outermost resource, which does not lie inside another. */
     readonly root: AnyResource,
     /** The resource that `#` means, and in which `#id` is resolved. */
@@ -64,35 +71,44 @@ export class Container {
     readonly url: string | undefined,
   ) {}
 
-  /** @param url of a resource from another server; omitted: the resource belongs to this service */
-  static of(root: AnyResource, url?: string): Container {
+  /**
+   * @param service the definitions of the store
+   * @param url of a resource from another server; omitted: the resource belongs to this service
+   */
+  static of(service: Service, root: AnyResource, url?: string): Container {
     const elements = elementsOf(root);
     const base = url === undefined ? undefined : rootOf(url);
-    return new Container(root, elements, base, undefined, bundleIn(elements), url);
+    return new Container(service, root, elements, base, undefined, bundleIn(elements), url);
+  }
+
+  /** The service's own base URL. */
+  get baseUrl(): string | undefined {
+    return this.service.baseUrl;
   }
 
   /** The place of a resource directly inside this one that is not contained: of an entry, or of a parameter. */
   within(resource: JsonObject): Container {
     const known = this.bundle === undefined ? undefined : this.entries?.containerOf(resource);
-    return known ?? new Container(this.root, resource, this.base, this.entries, bundleIn(resource), undefined);
+    return (
+      known ?? new Container(this.service, this.root, resource, this.base, this.entries, bundleIn(resource), undefined)
+    );
   }
 
   /** The place of a contained resource, in which references mean what they mean in its container. */
   withinContained(resource: JsonObject): Container {
     const bundle = bundleIn(resource);
     if (bundle === undefined) return this;
-    return new Container(this.root, this.resource, this.base, this.entries, bundle, undefined);
+    return new Container(this.service, this.root, this.resource, this.base, this.entries, bundle, undefined);
   }
 
   /**
    * Resolves the text of a reference.
    *
-   * @param baseUrl the service's own base; if omitted, every absolute URL leads outside
    * @param likely types that references to this service probably have
    * @returns undefined for text that is not a reference
    */
-  resolve(text: string, baseUrl?: string, likely?: readonly string[]): ResolvedReference | undefined {
-    const parsed = parseReference(text, baseUrl, likely);
+  resolve(text: string, likely?: readonly string[]): ResolvedReference | undefined {
+    const parsed = parseReference(text, this.baseUrl, likely);
     if (parsed === undefined) return undefined;
     if (parsed.kind === 'container') return { kind: 'inside', resource: this.resource, container: this };
     if (parsed.kind === 'contained') return this.#resolveContained(parsed.id);
@@ -104,7 +120,7 @@ export class Container {
     if (found !== undefined) return found;
     if (base === undefined || !isRelative(text)) return parsed;
     if (base === null) return { kind: 'nowhere', reason: 'base' };
-    return parseReference(url, baseUrl) as Exclude<ResolvedReference, { kind: 'inside' | 'nowhere' }> | undefined;
+    return parseReference(url, this.baseUrl) as Exclude<ResolvedReference, { kind: 'inside' | 'nowhere' }> | undefined;
   }
 
   /** The type of a reference's target inside; undefined if the target is elsewhere. */
@@ -123,7 +139,7 @@ export class Container {
   /** The place of an entry, which `entries` has. */
   ofEntry(resource: JsonObject, fullUrl: unknown, entries: BundleEntries): Container {
     const url = typeof fullUrl === 'string' ? withoutVersion(fullUrl) : undefined;
-    return new Container(this.root, resource, rootOf(fullUrl), entries, bundleIn(resource), url);
+    return new Container(this.service, this.root, resource, rootOf(fullUrl), entries, bundleIn(resource), url);
   }
 
   #resolveContained(id: string): ResolvedReference {

@@ -25,7 +25,7 @@ const RELATIVE = /^([A-Z][A-Za-z]*)\/([A-Za-z0-9\-.]{1,64})(?:\/_history\/([A-Za
 /**
  * Classifies a reference text.
  *
- * @param baseUrl the service's own base; if omitted, every absolute URL is foreign. A trailing slash is ignored.
+ * @param baseUrl the service's own base, without a slash at its end; if omitted, every absolute URL is foreign
  * @param likely types that local references probably have
  * @returns undefined for text that is not a reference, such as an empty string or `Patient/`.
  */
@@ -45,9 +45,8 @@ export function parseReference(
   const local = parseRelative(text);
   if (local !== undefined) return local;
   if (!/^[a-z][a-z0-9+.-]*:/i.test(text)) return undefined;
-  const base = trimBaseUrl(baseUrl);
-  const isOwn = base !== undefined && text.startsWith(`${base}/`);
-  return (isOwn ? parseRelative(text.slice(base.length + 1)) : undefined) ?? { kind: 'foreign', url: text };
+  const isOwn = baseUrl !== undefined && text.startsWith(`${baseUrl}/`);
+  return (isOwn ? parseRelative(text.slice(baseUrl.length + 1)) : undefined) ?? { kind: 'foreign', url: text };
 }
 
 /** Takes half the time of the pattern, and the name of the type is the same string each time. */
@@ -118,13 +117,18 @@ export function referenceText(value: unknown): string | undefined {
 /**
  * Reads an id given by a host as an id, a `Type/id` text or a Reference.
  *
+ * @param baseUrl the service's own base
  * @returns undefined if the value has another form or names another type.
  */
-export function idOf(value: string | { readonly reference?: string | undefined }, type: string): string | undefined {
+export function idOf(
+  value: string | { readonly reference?: string | undefined },
+  type: string,
+  baseUrl?: string,
+): string | undefined {
   const text = typeof value === 'string' ? value : value.reference;
   if (text === undefined) return undefined;
   if (isResourceId(text)) return text;
-  const parsed = parseReference(text);
+  const parsed = parseReference(text, baseUrl);
   return parsed?.kind === 'local' && parsed.type === type ? parsed.id : undefined;
 }
 
@@ -149,12 +153,13 @@ const RESTFUL_URL = /\/([A-Z][A-Za-z]*)\/([A-Za-z0-9\-.]{1,64})(?:\/_history\/[A
  * The text `Patient/1` gives type and id; otherwise the type comes from `Reference.type` or the form of a foreign URL.
  * See https://hl7.org/fhir/R4/references.html#literal.
  *
+ * @param baseUrl the service's own base
  * @returns undefined when the type cannot be known.
  */
-export function referenceStub(reference: unknown): ReferenceStub | undefined {
+export function referenceStub(reference: unknown, baseUrl?: string): ReferenceStub | undefined {
   if (!isJsonObject(reference)) return undefined;
   const text = reference.reference;
-  const parsed = typeof text === 'string' ? parseReference(text) : undefined;
+  const parsed = typeof text === 'string' ? parseReference(text, baseUrl) : undefined;
   if (parsed?.kind === 'local') return { resourceType: parsed.type, id: parsed.id };
   if (typeof reference.type === 'string') return { resourceType: reference.type };
   const match = parsed?.kind === 'foreign' ? RESTFUL_URL.exec(parsed.url) : null;

@@ -76,6 +76,11 @@ export class Resolution {
     return target.resource;
   }
 
+  /** The service's own base URL. */
+  get baseUrl(): string | undefined {
+    return this.container.baseUrl;
+  }
+
   /** The resource that the node is in, by way of the resources around it. */
   #containerOf(node: ResourceNode): Container {
     const resources: ResourceNode[] = [];
@@ -144,7 +149,7 @@ function resolved(context: EvaluationContext, item: unknown): unknown[] {
   const target = typeof text === 'string' ? resolution?.target(item as ResourceNode, text) : undefined;
   if (isJsonObject(target)) return [nodeOf(context, item, target)];
   if (resolution !== undefined && typeof text === 'string' && target === undefined) return [];
-  const stub = isJsonObject(value) ? referenceStub(value) : undefined;
+  const stub = isJsonObject(value) ? referenceStub(value, resolution?.baseUrl) : undefined;
   if (stub === undefined) return [];
   STAND_INS.add(stub);
   return [nodeOf(context, item, stub)];

@@ -1,3 +1,5 @@
+import { FhirError } from '../fhir/error.js';
+import { trimBaseUrl } from '../fhir/reference.js';
 import { oncePer } from '../platform/collections.js';
 import type { AuditHook, AuditOptions } from '../audit/audit.js';
 import type { Caller } from '../access/caller.js';
@@ -19,7 +21,8 @@ export interface FhirGraphqlConfig {
   /** How absent values, repeated keys and failures appear in the answer. Default `standard`. */
   readonly dialect?: Dialect | undefined;
   /**
-   * The service's own base URL; absolute references below it are local. Without it every absolute reference is foreign.
+   * The base URL of the service: references below it are local. It must be that of the store, which recognises them.
+   * Default: that of the store.
    */
   readonly baseUrl?: string | undefined;
   /** Follow references that have an identifier and a type instead of `reference`. Default false. */
@@ -92,10 +95,16 @@ export interface FhirGraphqlRequest extends Pick<AuditOptions, 'purpose' | 'requ
   readonly signal?: AbortSignal | undefined;
 }
 
-/** @throws TypeError `what` was called without a store */
-export function assertStore(context: { readonly store?: unknown } | undefined, what: string): void {
-  if (typeof (context?.store as Partial<ResourceStore> | undefined)?.search === 'function') return;
-  throw new TypeError(`${what} needs a store`);
+/**
+ * @throws TypeError `what` was called without a store
+ * @throws FhirError `invalid` - the base URL is not that of the store
+ */
+export function assertStore(context: Partial<FhirGraphqlConfig> | undefined, what: string): void {
+  const { store, baseUrl } = context ?? {};
+  if (typeof store?.search !== 'function') throw new TypeError(`${what} needs a store`);
+  // Answers have no links, so that a base URL has no other meaning.
+  if (baseUrl === undefined || trimBaseUrl(baseUrl) === store.model.baseUrl) return;
+  throw new FhirError('invalid', 'baseUrl must be the one that the store was opened with: only the store uses it');
 }
 
 /** Checked configurations of services, by the service. */

@@ -80,7 +80,7 @@ export interface FhirGraphql {
  * @throws FhirError `invalid` - an option is unknown or has a wrong value
  *
  * @example
- * const service = createFhirGraphql({ store, baseUrl: 'https://clinic.example/fhir/R4', limits: { depth: 15 } });
+ * const service = createFhirGraphql({ store, limits: { depth: 15 } });
  * const { data } = await service.execute('{ Patient(id: "1") { birthDate } }', { caller });
  */
 export function createFhirGraphql(config: FhirServiceConfig): FhirGraphql {
@@ -167,9 +167,7 @@ const CHECKS: {
   store: () => undefined,
   dialect: parseDialect,
   limits: (limits) => withDefaults(assertKind(limits, 'object', 'limits')),
-  baseUrl: (url) => {
-    if (typeof url !== 'string' || !URL.canParse(url)) throw invalid('baseUrl must be an absolute URL');
-  },
+  baseUrl: () => undefined,
   resolveIdentifiers: (value) => assertKind(value, 'boolean', 'resolveIdentifiers'),
   resolveReference: (value) => assertKind(value, 'function', 'resolveReference'),
   documents: (value) =>

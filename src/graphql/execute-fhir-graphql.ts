@@ -77,7 +77,7 @@ export async function executeFhirGraphql<Data = { [key: string]: unknown }, Vari
   const context = resolveContext(typedContext as FhirGraphqlContext);
   assertStore(context, 'executeFhirGraphql');
   const work = async (record: AuditFacts): Promise<FhirGraphqlResult> => {
-    const trace = tracedBy(context, record, context.baseUrl);
+    const trace = tracedBy(context, record);
     const facts: RequestFacts = { written: [], trace };
     return noted(await answerOrErrors(query, context, facts), query, facts, record);
   };
@@ -158,7 +158,7 @@ async function answer(
     if (plan.size >= LONG_PLAN) await nextTurn();
     const asked = plan.root.fields.filter((field) => field.kind === 'introspection');
     const introspected = asked.length === 0 ? [] : await deadline.wait(introspections(asked, request, context));
-    const store = guardStore(context.store, context.caller, context.baseUrl, facts.trace, context.profiles);
+    const store = guardStore(context.store, context.caller, facts.trace, context.profiles);
     const options = runOptionsOf(request, context, deadline, store, selections, facts);
     const outcome = await executePlan(plan, request.focus, options);
     const cost = context.reportCost === true ? requestCost(foreseenCost(plan, request), outcome) : undefined;

@@ -139,7 +139,6 @@ export function runOptionsOf(
     variables,
     limits,
     deadline,
-    baseUrl: context.baseUrl,
     now: new Date(),
     dialect,
     resolveIdentifiers: context.resolveIdentifiers,

@@ -7,7 +7,6 @@ import { inTurn } from '../access/turns/in-turn.js';
 import type { AuditFacts } from '../audit/audit.js';
 import { FhirError, maskError, reportError } from '../fhir/error.js';
 import { sameJsonText } from '../fhir/json/copy-json.js';
-import { trimBaseUrl } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { type LiveEvent, withoutVersion } from '../live/live-event.js';
 import { type LiveBatch, LiveFeed } from '../live/live-feed.js';
@@ -119,17 +118,16 @@ function open(subscription: Subscription, begun: string | Promise<string> | unde
   const { context, request, planned, field } = subscription;
   const { store, caller, signal, limits } = context;
   const { document, operation } = request;
-  const baseUrl = trimBaseUrl(context.baseUrl);
   const deadline = deadlineOf(context);
-  const options = runOptionsOf(request, context, deadline, guardStore(store, caller, baseUrl), planned.selections);
+  const options = runOptionsOf(request, context, deadline, guardStore(store, caller), planned.selections);
   const { query } = searchRequest(field.search, undefined, options);
   deadline.close();
-  const view = versionView(store.model, caller, query, baseUrl);
+  const view = versionView(store.model, caller, query);
   const shown = (resource: AnyResource): object =>
     selectedElements(field.search.shape.selection, withoutVersion(resource));
   const conditions = document.conditions.map((name) => request.variables[name]);
   const stream = new LiveStream({
-    ...{ store, caller, view, baseUrl, signal, limits },
+    ...{ store, caller, view, signal, limits },
     after: view.project === caller.project || typeof begun === 'string' ? begun : undefined,
     shows: JSON.stringify([document.number, operation.name?.value, conditions]),
     differs: (known, current) => !sameJsonText(shown(known), shown(current)),
@@ -147,7 +145,7 @@ function open(subscription: Subscription, begun: string | Promise<string> | unde
 function answerBatch(subscription: Subscription, batch: LiveBatch): Promise<readonly FhirGraphqlResult[]> {
   const { context, request } = subscription;
   return audited(context, 'graphql', async (record: AuditFacts) => {
-    const trace = tracedBy(context, record, context.baseUrl);
+    const trace = tracedBy(context, record);
     const positions = positionsOf(batch.events, batch);
     const results: FhirGraphqlResult[] = [];
     for (const [index, event] of batch.events.entries()) {
@@ -174,7 +172,7 @@ async function answerEvent(
     return await inTurn({ store, caller, signal, concurrency, timeout }, async (waited) => {
       const deadline = deadlineOf(context, waited);
       try {
-        const guarded = guardStore(store, caller, context.baseUrl, trace);
+        const guarded = guardStore(store, caller, trace);
         const options = runOptionsOf(request, context, deadline, guarded, planned.selections, { trace });
         const { data, errors, isLost } = await executeChange(planned.plan, event, options);
         return { ...(data === null && !isLost ? {} : { data }), ...(errors.length === 0 ? {} : { errors }) };

@@ -10,11 +10,13 @@ import type { GuardedSession } from '../interactions/interaction-session.js';
 import { oncePer } from '../platform/collections.js';
 import { isConflict } from '../store/with-retries.js';
 import { storeBehind } from '../store/store-view.js';
-import type { ResourceStore } from '../store/store.js';
+import { type ResourceStore, serviceBaseUrl } from '../store/store.js';
 import type { ReadResult } from '../store/stored-resource.js';
 
 /** The session of one import: the store as the caller sees it, and the options of every call. */
 export interface ImportSession extends GuardedSession {
+  /** Of links and of `request.url`, without a slash at its end. */
+  readonly baseUrl: string | undefined;
   /** POST entries always get new ids. */
   readonly assignIds: boolean;
   /** Resources that GET entries read have `meta.project` and `meta.author`. */
@@ -25,12 +27,15 @@ export interface ImportSession extends GuardedSession {
   readonly guess: CreateGuess | undefined;
 }
 
-/** @throws FhirError `unauthenticated` - the context has no caller */
+/**
+ * @throws FhirError `unauthenticated` - the context has no caller
+ * @throws FhirError `invalid` - the base URL is not that of the store
+ */
 export function openSession(context: ImportContext, trace?: AccessTrace, reader?: EntryReader): ImportSession {
   return {
-    store: guardStore(context.store, context.caller, context.baseUrl, trace, context.profiles),
+    store: guardStore(context.store, context.caller, trace, context.profiles),
     options: { signal: context.signal },
-    baseUrl: context.baseUrl,
+    baseUrl: serviceBaseUrl(context),
     trace,
     assignIds: context.ids === 'assigned',
     extendedMeta: context.extendedMeta === true,
@@ -54,7 +59,10 @@ export interface ImportContext extends AuditOptions {
   readonly signal?: AbortSignal | undefined;
   /** The limits of a Bundle, and of each batch of an NDJSON import. */
   readonly limits?: CallLimits | undefined;
-  /** The service's own base URL. Absolute URLs that begin with it count as local references. Default: no URL does. */
+  /**
+   * The base URL that `request.url` of an entry may begin with. It must be that of the store, if the store has one.
+   * Default: that of the store.
+   */
   readonly baseUrl?: string | undefined;
   /**
    * The ids of POSTed resources. `kept`: their own, so that importing twice changes nothing the second time.
@@ -70,9 +78,9 @@ export interface ImportContext extends AuditOptions {
 
 /** Reads that need more than the store; the repository layer implements them. */
 export interface EntryReader {
-  search(type: string, query: string, session: GuardedSession): Promise<AnyResource>;
+  search(type: string, query: string, session: ImportSession): Promise<AnyResource>;
   /** @param id undefined for the history of the type */
-  history(type: string, id: string | undefined, query: string, session: GuardedSession): Promise<AnyResource>;
+  history(type: string, id: string | undefined, query: string, session: ImportSession): Promise<AnyResource>;
   /** Reduces a resource as `_elements` and `_summary` require. */
   reduce(resource: AnyResource, query: string, session: GuardedSession): AnyResource;
 }

@@ -202,7 +202,7 @@ async function writeMatch(
   plan: (match: StoredResource | undefined) => WriteRequest | undefined,
 ): Promise<WriteOutcome | undefined> {
   requireResourceType(session.store.model, type);
-  const criteria = parseCondition(session.store.model, type, condition, session);
+  const criteria = parseCondition(session.store.model, type, condition);
   return withRetries({ attempts: ATTEMPTS.write, signal: session.options.signal }, async () => {
     const match = await findMatch(type, criteria, NOTHING_EXCLUDED, session);
     const request = plan(match);

@@ -13,7 +13,7 @@ import { type GuardedSession } from './interaction-session.js';
  * @throws FhirError `invalid`, `unsupported` - the text is not a search, or has no parameter and so would match every
  * resource of the type
  */
-export function parseCondition(model: FhirModel, type: string, text: unknown, { baseUrl }: GuardedSession): Criteria {
+export function parseCondition(model: FhirModel, type: string, text: unknown): Criteria {
   if (typeof text !== 'string') {
     throw new FhirError('invalid', `The condition of a request on ${type} must be the text of a search`);
   }
@@ -22,7 +22,7 @@ export function parseCondition(model: FhirModel, type: string, text: unknown, { 
   if (searchPairs(query).some(([, value]) => value === '')) {
     throw new FhirError('invalid', `A search parameter in the condition of a request on ${type} has no value`);
   }
-  const { criteria } = parseSearch(model, type, query, baseUrl === undefined ? {} : { baseUrl });
+  const { criteria } = parseSearch(model, type, query);
   if (criteria.kind !== 'all') return criteria;
   throw new FhirError('invalid', `A conditional request on ${type} needs at least one search parameter`);
 }

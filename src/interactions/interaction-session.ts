@@ -12,8 +12,6 @@ import type { ReadResult } from '../store/stored-resource.js';
 export interface GuardedSession {
   readonly store: GuardedStore;
   readonly options: CallOptions;
-  /** Absolute references below it are local. */
-  readonly baseUrl: string | undefined;
   /** Records what is shown, if the interaction is audited. */
   readonly trace?: AccessTrace | undefined;
 }

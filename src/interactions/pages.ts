@@ -6,7 +6,6 @@ import { assertWholeNumber } from '../fhir/whole-number.js';
 import { textOfBase64Url, textToBase64Url } from '../platform/bytes.js';
 import { sha256Of } from '../platform/crypto.js';
 import type { SortKey } from '../search/criteria/criteria.js';
-import { localized } from '../search/evaluate/localized.js';
 import { createSubject } from '../search/evaluate/search-subject.js';
 import { endOf, positionOf, type SearchPosition } from '../search/evaluate/sort.js';
 import { FORMAT_PARAMETERS } from '../search/parse/parse-search.js';
@@ -219,17 +218,14 @@ function checksum(json: string, caller: Caller, question: string | undefined): s
 /**
  * The position of a match as visible to the caller: hidden sort values are absent, and the guard removes that sort key
  * and its value.
- *
- * @param baseUrl the service's own base, without a trailing slash
  */
 export function positionAt(
   model: FhirModel,
   { resource }: Pick<StoredResource, 'resource'>,
   sort: readonly SortKey[] | undefined,
-  baseUrl: string | undefined,
 ): SearchPosition {
   if (sort === undefined) return { values: [], id: resource.id! };
-  const subject = localized(createSubject(model, resource, resource.meta?.lastUpdated ?? ''), baseUrl);
+  const subject = createSubject(model, resource, resource.meta?.lastUpdated ?? '');
   const { values, id } = positionOf(subject, sort);
   return { values: values.map((value) => (Number.isNaN(value) ? null : value)), id };
 }
@@ -315,7 +311,7 @@ export class SearchPaging {
     const own = this.#cursor === undefined ? offsetOf(offset) : { _cursor: this.#cursor };
     const links: PageLink[] = [{ relation: 'self', url: this.#url(own, baseUrl) }];
     if (this.isCount || count === 0) return links;
-    const order = { position: (match: StoredResource) => positionAt(model, match, sort, baseUrl), end: endOf(sort) };
+    const order = { position: (match: StoredResource) => positionAt(model, match, sort), end: endOf(sort) };
     for (const relation of ['previous', 'next'] as const) {
       const window = neighbourOf(relation, page, order);
       if (window !== undefined) links.push({ relation, url: this.#url(this.#place(window), baseUrl) });

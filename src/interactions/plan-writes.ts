@@ -108,7 +108,7 @@ class Planner {
     assertResource(this.session.store.model, resource);
     const type = resource.resourceType;
     if (ifNoneExist !== undefined) {
-      const criteria = parseCondition(this.session.store.model, type, ifNoneExist, this.session);
+      const criteria = parseCondition(this.session.store.model, type, ifNoneExist);
       if (await this.#isMet(type, criteria, from)) return;
       this.#check({ type, criteria, from, role: 'no-match-expected' });
     }
@@ -146,7 +146,7 @@ class Planner {
       throw new FhirError('invalid', `An update needs the id of the ${type}: 1 to 64 letters, digits, "-" or "."`);
     }
     if (ifNoneExist !== undefined) {
-      const criteria = parseCondition(this.session.store.model, type, ifNoneExist, this.session);
+      const criteria = parseCondition(this.session.store.model, type, ifNoneExist);
       this.#check({ type, criteria, from, role: 'unique-match' });
     }
     this.#put({ type, id }, resource, expectationOf(ifMatch, ifNoneMatch), from);

@@ -5,7 +5,6 @@ import { FhirError, maskError } from '../fhir/error.js';
 import { getOrCreate } from '../platform/collections.js';
 import { Pace } from '../platform/pace.js';
 import { parametersOf, type TypeParameter } from '../search/criteria/parameters-of.js';
-import { localized } from '../search/evaluate/localized.js';
 import { SERVER_SCOPE } from '../store/resource-key.js';
 import type { ResourceStore } from '../store/store.js';
 import { storeBehind } from '../store/store-view.js';
@@ -30,7 +29,6 @@ export interface FeedStream extends Followed {
   /** Replaced when the caller's membership changes and its rules stay the same. */
   caller: Caller;
   readonly limits: StreamLimits;
-  readonly baseUrl: string | undefined;
   /** The stream gets its next events, which it waits for. */
   deliver(batch: LiveBatch): void;
   /** The stream stops waiting, and reads by itself. */
@@ -67,8 +65,7 @@ export class LiveFeed {
   /** The number of streams of each caller. */
   readonly #held = new Map<string, number>();
   readonly #groups = new Map<string, Group>();
-  /** By base URL. */
-  readonly #indexes = new Map<string | undefined, SubscriptionIndex<Group>>();
+  readonly #index = new SubscriptionIndex<Group>();
   /** With the mark at which they began to wait. */
   readonly #waiting = new Map<FeedStream, number>();
   /** Those that have read what the head has yet to pass. */
@@ -107,19 +104,19 @@ export class LiveFeed {
 
   /** @throws FhirError `throttled` - see {@link StreamLimits} */
   open(stream: FeedStream): void {
-    const { view, baseUrl, key, caller, limits } = stream;
+    const { view, key, caller, limits } = stream;
     const holder = holderOf(caller);
     const held = this.#held.get(holder) ?? 0;
     const isBroadened = !this.#groups.has(key) && isBroad(view.criteria);
     if (held >= limits.caller) throw tooManyStreams('caller', limits);
     if (this.#streams.size >= limits.project) throw tooManyStreams('project', limits);
-    if (isBroadened && this.#broad() >= limits.broad) throw tooManyStreams('broad', limits);
+    if (isBroadened && this.#index.broad >= limits.broad) throw tooManyStreams('broad', limits);
     this.#held.set(holder, held + 1);
     this.#streams.add(stream);
     const group = getOrCreate(this.#groups, key, (): Group => {
       const { type, criteria } = view;
       const made = { key, type, criteria, view, differs: stream.differs, streams: new Set<FeedStream>() };
-      getOrCreate(this.#indexes, baseUrl, () => new SubscriptionIndex<Group>()).add(made);
+      this.#index.add(made);
       return made;
     });
     group.streams.add(stream);
@@ -138,14 +135,9 @@ export class LiveFeed {
     group.streams.delete(stream);
     if (group.streams.size === 0) {
       this.#groups.delete(group.key);
-      this.#indexes.get(stream.baseUrl)!.delete(group);
+      this.#index.delete(group);
     }
     if (this.#streams.size === 0) this.#notify();
-  }
-
-  /** The number of groups that every change of their type tests. */
-  #broad(): number {
-    return [...this.#indexes.values()].reduce((sum, { broad }) => sum + broad, 0);
   }
 
   /** Undefined while nobody waits. */
@@ -167,7 +159,7 @@ export class LiveFeed {
 
   /** The page after a position, with the types of all streams. */
   page(from: string): Promise<LivePage> {
-    const types = [...new Set([...this.#indexes.values()].flatMap((index) => [...index.types]))].sort();
+    const types = [...this.#index.types].sort();
     const key = `${from} ${types.join()}`;
     const known = this.#pages.get(key);
     if (known !== undefined) return known;
@@ -287,8 +279,7 @@ export class LiveFeed {
   #candidates({ past, now }: ChangedResource): ReadonlySet<Group> {
     const found = new Set<Group>();
     for (const version of [...past, now]) {
-      if (version === null) continue;
-      for (const [baseUrl, index] of this.#indexes) index.find(localized(version.subject, baseUrl), found);
+      if (version !== null) this.#index.find(version.subject, found);
     }
     return found;
   }

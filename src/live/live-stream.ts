@@ -29,8 +29,6 @@ interface StreamOptions {
   readonly shows: string;
   /** Whether a reader who knows one version learns anything from the other. */
   differs(known: AnyResource, current: AnyResource): boolean;
-  /** Without a trailing slash. */
-  readonly baseUrl: string | undefined;
   /** The position to begin after; a promise for one that was asked for before. Default: the position at the call. */
   readonly after?: string | Promise<string> | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -44,7 +42,6 @@ export class LiveStream implements FeedStream {
   readonly view: VersionView;
   readonly differs: FeedStream['differs'];
   readonly limits: StreamLimits;
-  readonly baseUrl: string | undefined;
   readonly store: ResourceStore;
   readonly #feed: LiveFeed;
   readonly #signal: AbortSignal | undefined;
@@ -62,13 +59,12 @@ export class LiveStream implements FeedStream {
    *
    * @throws FhirError `unauthenticated`, `unsupported`, `throttled`
    */
-  constructor({ store, caller, view, shows, differs, baseUrl, after, signal, limits }: StreamOptions) {
+  constructor({ store, caller, view, shows, differs, after, signal, limits }: StreamOptions) {
     assertCaller(caller);
     this.caller = caller;
     this.view = view;
     this.key = `${view.key} ${shows}`;
     this.differs = differs;
-    this.baseUrl = baseUrl;
     this.limits = parseStreamLimits(limits?.streams);
     this.store = store;
     this.#feed = LiveFeed.of(store, view.project);

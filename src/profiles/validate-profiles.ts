@@ -39,7 +39,7 @@ export function* validatingProfiles(
   { maxIssues, isOptional = false, readsTargets = true }: ProfileValidation,
 ): Generator<void, ProfileFindings> {
   const findings = new Findings(Math.max(1, maxIssues));
-  const targets = referenceTargetsOf(Container.of(resource as unknown as AnyResource));
+  const targets = referenceTargetsOf(Container.of(model, resource as unknown as AnyResource));
   const walk = new ProfileWalk(model, findings, resource, resource, readsTargets ? targets : typesOnly(targets));
   findings.enter(String(resource['resourceType']));
   yield* checkResource(resource, urls.slice(0, MAX_PROFILES), walk, { isOptional, readsTargets });

@@ -4,11 +4,10 @@ import type { GuardedKey } from '../access/contract.js';
 import { guardStore } from '../access/guarded-store.js';
 import { FhirError } from '../fhir/error.js';
 import { withoutOwnMetaInside } from '../fhir/own-extensions.js';
-import { parseReference, trimBaseUrl } from '../fhir/reference.js';
+import { parseReference } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { runBundle } from '../import/bundle/import-bundle.js';
-import type { EntryReader } from '../import/session.js';
-import type { GuardedSession } from '../interactions/interaction-session.js';
+import type { EntryReader, ImportSession } from '../import/session.js';
 import { mapInTurns, Pace } from '../platform/pace.js';
 import { parseQueryString } from '../search/parse/search-pairs.js';
 import { historyBundle, typeHistoryBundle } from './history-bundle.js';
@@ -46,7 +45,7 @@ async function withRepresentations(
   context: RepositoryContext,
   trace: AccessTrace | undefined,
 ): Promise<Bundle> {
-  const { store, caller, signal, baseUrl, profiles } = context;
+  const { store, caller, signal, profiles } = context;
   const entries = response.entry ?? [];
   const keys = new Map<number, GuardedKey>();
   // The answer is built even after an abort, because the writes are committed.
@@ -57,7 +56,7 @@ async function withRepresentations(
     if (location?.kind === 'local')
       keys.set(index, { type: location.type, id: location.id, version: location.version });
   }
-  const found = await guardStore(store, caller, baseUrl, trace, profiles).read([...keys.values()], { signal });
+  const found = await guardStore(store, caller, trace, profiles).read([...keys.values()], { signal });
   const resources = new Map<number, AnyResource>();
   for (const [position, index] of [...keys.keys()].entries()) {
     if (pace.isSpent) await pace.next();
@@ -75,10 +74,8 @@ async function withRepresentations(
 
 /** Answers the reads of a Bundle like single requests. */
 function entryReader({ extendedMeta, resolveIdentifiers }: RepositoryContext): EntryReader {
-  const open = (session: GuardedSession): RepositorySession => ({
-    ...{ store: session.store, options: session.options, trace: session.trace },
-    baseUrl: trimBaseUrl(session.baseUrl),
-    resolveIdentifiers,
+  const open = ({ store, options, trace, baseUrl }: ImportSession): RepositorySession => ({
+    ...{ store, options, trace, baseUrl, resolveIdentifiers },
   });
   const made = (bundle: object): AnyResource =>
     (extendedMeta === true ? bundle : withoutOwnMetaInside(bundle)) as AnyResource;

@@ -19,6 +19,7 @@ import * as writes from './write-resource.js';
  * Creates a repository: FHIR's interactions for the host's own code, under the caller's rights.
  *
  * @throws FhirError `unauthenticated` - there is no caller
+ * @throws FhirError `invalid` - `baseUrl` is not that of the store
  *
  * @example
  * const repository = createRepository({ store, caller: await signIn(store, { membership }) });
@@ -77,7 +78,7 @@ export function repositoryOf(open: OpenRepository): Repository {
     transaction: (request, options = {}) =>
       operation(context, request?.type === 'batch' ? 'batch' : 'transaction', async (bounded, facts) => {
         const { bundleTargets, carryOutBundle } = await loadTransactions();
-        const trace = tracedBy(context, facts, baseUrl);
+        const trace = tracedBy(context, facts);
         const { model } = context.store;
         if (trace !== undefined) facts.targets = await bundleTargets(model, request, undefined, baseUrl);
         const response = await carryOutBundle(request, bounded, trace, options);

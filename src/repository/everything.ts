@@ -5,7 +5,7 @@ import { Container } from '../fhir/container.js';
 import { FhirError } from '../fhir/error.js';
 import { quote } from '../fhir/messages.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
-import { keyText, notFound, parseReference, referenceTo } from '../fhir/reference.js';
+import { keyText, notFound, referenceTo } from '../fhir/reference.js';
 import { type AnyResource, elementsOf, isResourceId } from '../fhir/resource.js';
 import { cursorText, foreignCursor, MAX_COUNT, readCursor } from '../interactions/pages.js';
 import { and, changedSince, type Criteria, or, refersTo } from '../search/criteria/criteria.js';
@@ -247,15 +247,13 @@ function criteriaOf(model: FhirModel, type: string, owner: RecordOwner): Criteri
 }
 
 /** True for a resource that is itself a match, on this page or another. */
-function isInCompartment(resource: AnyResource, owner: RecordOwner, { store, baseUrl }: RepositorySession): boolean {
+function isInCompartment(resource: AnyResource, owner: RecordOwner, { store }: RepositorySession): boolean {
   const { resourceType, id } = resource;
   if (resourceType === owner.type) return id === owner.id;
   const parameters = compartmentCodes(store.model, resourceType, owner.type);
   return indexEntries(store.model, resource).some(({ parameter, group, value }) => {
-    if (group !== 0 || value.kind !== 'reference' || !parameters.includes(parameter)) return false;
-    if (!('url' in value)) return value.type === owner.type && value.id === owner.id;
-    const own = parseReference(value.url, baseUrl);
-    return own?.kind === 'local' && own.type === owner.type && own.id === owner.id;
+    if (group !== 0 || value.kind !== 'reference' || 'url' in value || !parameters.includes(parameter)) return false;
+    return value.type === owner.type && value.id === owner.id;
   });
 }
 
@@ -346,17 +344,17 @@ function namesOf({ keys, canonicals, logical }: Targets): string[] {
 }
 
 /** References anywhere, and attachments whose content is a Binary. */
-function literalTargets(resource: AnyResource, { store, baseUrl }: RepositorySession): readonly GuardedKey[] {
+function literalTargets(resource: AnyResource, { store }: RepositorySession): readonly GuardedKey[] {
   const keys = new Map<string, GuardedKey>();
   const add = (text: unknown, container: Container, only?: string): void => {
-    const parsed = typeof text === 'string' ? container.resolve(text, baseUrl) : undefined;
+    const parsed = typeof text === 'string' ? container.resolve(text) : undefined;
     if (parsed?.kind !== 'local' || !store.model.isResourceType(parsed.type)) return;
     const key = { type: parsed.type, id: parsed.id };
     if (only === undefined || key.type === only) keys.set(keyText(key), key);
   };
   // `meta` names the author, who is not part of the record.
   const { meta: _, ...content } = elementsOf(resource);
-  walkPlaces(content, Container.of(resource), (node, container) => {
+  walkPlaces(content, Container.of(store.model, resource), (node, container) => {
     add(node['reference'], container);
     if ('contentType' in node) add(node['url'], container, 'Binary');
   });

@@ -9,12 +9,12 @@ import type { AuditFacts } from '../audit/audit.js';
 import { maskError } from '../fhir/error.js';
 import { copyBundleForHost, copyForHost } from '../fhir/json/copy-json.js';
 import { withoutOwnMeta, withoutOwnMetaInside } from '../fhir/own-extensions.js';
-import { trimBaseUrl } from '../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../fhir/resource.js';
 import { carryOutWrites } from '../interactions/carry-out-writes.js';
 import { assertReadable, requireFound } from '../interactions/interaction-session.js';
 import type { WriteOutcome, WriteRequest } from '../interactions/write-request.js';
 import type { ProfileChoice } from '../profiles/validate-profiles.js';
+import { serviceBaseUrl } from '../store/store.js';
 import type { RepositoryContext, RepositorySession } from './repository.js';
 
 /** A resource that was written, or found by the condition of a create; a copy of the caller's own. */
@@ -26,7 +26,7 @@ export interface WrittenResource {
 /** The parts that all interactions of a repository share: the audit trail, limits, copies for the caller. */
 export interface OpenRepository {
   readonly context: RepositoryContext;
-  /** Without a trailing slash. */
+  /** Of links, without a trailing slash. */
   readonly baseUrl: string | undefined;
   /**
    * Runs an interaction under the limits of the context, each with a session of its own, and audits it.
@@ -60,13 +60,16 @@ export interface OpenRepository {
   bundle<Content extends Resource>(made: object): Promise<Bundle<Content>>;
 }
 
-/** @throws FhirError `unauthenticated` - there is no caller */
+/**
+ * @throws FhirError `unauthenticated` - there is no caller
+ * @throws FhirError `invalid` - the base URL is not that of the store
+ */
 export function openRepository(context: RepositoryContext): OpenRepository {
   assertCaller(context.caller);
   const { extendedMeta = false, resolveIdentifiers } = context;
-  const baseUrl = trimBaseUrl(context.baseUrl);
+  const baseUrl = serviceBaseUrl(context);
   const open = ({ store, caller, signal, profiles }: RepositoryContext, trace?: AccessTrace): RepositorySession => ({
-    store: guardStore(store, caller, baseUrl, trace, profiles),
+    store: guardStore(store, caller, trace, profiles),
     options: { signal },
     baseUrl,
     trace,
@@ -74,7 +77,7 @@ export function openRepository(context: RepositoryContext): OpenRepository {
   });
   const interact: OpenRepository['interact'] = (interaction, target, work, profiles) => {
     const facts: AuditFacts = { targets: [target] };
-    const trace = tracedBy(context, facts, baseUrl);
+    const trace = tracedBy(context, facts);
     const run = (bounded: RepositoryContext) =>
       work(facts, open(profiles === undefined ? bounded : { ...bounded, profiles }, trace));
     return operation(context, interaction, run, { facts }).catch(failAsFhirError);

@@ -301,8 +301,9 @@ export interface RepositoryContext extends AuditOptions {
   /** From `signIn`, or `systemCaller(project)` or `serverCaller()` for trusted code. */
   readonly caller: Caller;
   /**
-   * The service's own base URL: `fullUrl`s and links of Bundles begin with it, and absolute references below it are
-   * local. Without it links are relative and entries have no `fullUrl`.
+   * The base URL of `fullUrl`s and of links in Bundles. It must be that of the store, if the store has one; otherwise
+   * references below it lead to another server. Default: that of the store. Without either, links are relative and
+   * entries have no `fullUrl`.
    */
   readonly baseUrl?: string | undefined;
   /**
@@ -329,5 +330,7 @@ export interface RepositoryContext extends AuditOptions {
 
 /** The internal context of a repository. Its base URL has no trailing slash. */
 export interface RepositorySession extends GuardedSession {
+  /** Of links, without a slash at its end. */
+  readonly baseUrl: string | undefined;
   readonly resolveIdentifiers?: boolean | undefined;
 }

@@ -29,7 +29,7 @@ export async function searchBundle(
 ): Promise<SearchBundle> {
   requireResourceType(session.store.model, type);
   const { baseUrl, store, options } = session;
-  const search = readSearch(session.store.model, type, query, baseUrl);
+  const search = readSearch(session.store.model, type, query);
   const { criteria, sort, count, offset, total: totalMode = 'none', summaryCount = false } = search.request;
   const paging = new SearchPaging(
     { type, pairs: search.pairs, count, offset, sort, countOnly: summaryCount },

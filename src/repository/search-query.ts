@@ -54,16 +54,11 @@ export interface ReadSearch {
 }
 
 /** @throws FhirError `invalid`, `unsupported`, `too-costly` */
-export function readSearch(
-  model: FhirModel,
-  type: string,
-  query: RepositorySearch,
-  baseUrl: string | undefined,
-): ReadSearch {
+export function readSearch(model: FhirModel, type: string, query: RepositorySearch): ReadSearch {
   if (isMade(query)) return { request: query, pairs: undefined, includes: [], subset: undefined };
   const pairs = withoutEmpty(model, type, searchPairs(query, createSearchHint));
   const { includes, subset, rest } = readResultParameters(model, type, withoutCursor(pairs));
-  const request = parseSearch(model, type, new URLSearchParams(rest.map(([...pair]) => pair)), { baseUrl });
+  const request = parseSearch(model, type, new URLSearchParams(rest.map(([...pair]) => pair)));
   return { request, pairs, includes, subset };
 }
 

@@ -15,17 +15,17 @@ import { auditedParameters, readSearch, type RepositorySearch } from './search-q
 
 /** Follows a search. @throws FhirError as `Repository.subscribe` */
 export function subscribe<Type extends ResourceType>(
-  { context, baseUrl, interact, copy }: OpenRepository,
+  { context, interact, copy }: OpenRepository,
   type: Type,
   query: RepositorySearch,
   { after, signal }: SubscribeOptions,
 ): AsyncGenerator<ResourceEvent<Stored<ExtractResource<Type>>>, undefined, undefined> {
   const { store, caller, limits, extendedMeta = false } = context;
   requireResourceType(store.model, type);
-  const { criteria } = readFollowed(type, query, context, baseUrl);
+  const { criteria } = readFollowed(type, query, context);
   const stream = new LiveStream({
-    ...{ store, caller, baseUrl, after, limits },
-    view: versionView(store.model, caller, { type, criteria }, baseUrl),
+    ...{ store, caller, after, limits },
+    view: versionView(store.model, caller, { type, criteria }),
     shows: `whole ${extendedMeta}`,
     differs: (known, current) => !sameJsonText(visible(known, extendedMeta), visible(current, extendedMeta)),
     signal: eitherSignal(signal, context.signal),
@@ -52,9 +52,8 @@ function readFollowed(
   type: string,
   query: RepositorySearch,
   { store }: OpenRepository['context'],
-  baseUrl: string | undefined,
 ): ReturnType<typeof readSearch>['request'] {
-  const { request, includes, subset } = readSearch(store.model, type, query, baseUrl);
+  const { request, includes, subset } = readSearch(store.model, type, query);
   const { sort, count, offset, total, summaryCount } = request;
   const pages = { _sort: sort, _count: count, _offset: offset, _total: total, _summary: summaryCount };
   const given = [...Object.entries(pages), ['_include', includes[0]], ['_elements', subset]] as const;

@@ -16,11 +16,6 @@ export interface SearchQuery {
   readonly limit?: number | undefined;
   /** Also count all matches, independent of the page. Default false. */
   readonly total?: boolean | undefined;
-  /**
-   * The service's own base, without a slash at its end: stored absolute references below it
-   * (`https://own.base/Patient/1`) count as relative references in criteria, sort and targets. Default: none.
-   */
-  readonly baseUrl?: string | undefined;
   /** The page begins right after this position in the order of `sort`. */
   readonly after?: SearchPosition | undefined;
   /** The page ends right before this position: the last `limit` matches before it, in the order of `sort`. */

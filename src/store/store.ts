@@ -10,6 +10,7 @@ import type { ReadResult } from './stored-resource.js';
 import type { Terminology } from './terminology.js';
 import type { Write, WriteResult } from './write.js';
 import { FhirError } from '../fhir/error.js';
+import { trimBaseUrl } from '../fhir/reference.js';
 
 /**
  * The store of resources, the engine's only dependency. Any implementation that keeps these promises works;
@@ -22,7 +23,10 @@ import { FhirError } from '../fhir/error.js';
  *   `corrupt`; any other error is a fault of the store.
  */
 export interface ResourceStore {
-  /** The definitions by which the store indexes and searches; all code on top of the store uses them. */
+  /**
+   * The definitions by which the store indexes and searches; all code on top of the store uses them. With a `baseUrl`, a
+   * stored reference below it counts as the relative one in criteria, sort and targets: `createSubject` gives such values.
+   */
   readonly model: FhirModel;
   /**
    * The terminology that expands value sets and hierarchies of codes in searches: see `withTerminology`. Default: none.
@@ -182,6 +186,23 @@ export interface StoreContext {
   readonly store: ResourceStore;
   /** Ends the work early with `aborted`. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The base URL of the links that a service makes: its own, or that of its store. Without a slash at its end.
+ *
+ * @throws FhirError `invalid` - they differ: clients would send references that the store takes for another server's
+ */
+export function serviceBaseUrl({
+  store: { model },
+  baseUrl,
+}: {
+  readonly store: ResourceStore;
+  readonly baseUrl?: string | undefined;
+}): string | undefined {
+  const base = trimBaseUrl(baseUrl) ?? model.baseUrl;
+  if (model.baseUrl === undefined || base === model.baseUrl) return base;
+  throw new FhirError('invalid', 'baseUrl must be the one of the store, or be left out');
 }
 
 /** @throws FhirError `unsupported` - the store cannot remove for good */

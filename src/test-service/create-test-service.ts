@@ -104,14 +104,16 @@ const CLIENT_URL = 'https://fhir.test/';
  */
 export async function createTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const clock = testClock(options.now);
-  const { data = [], store = new MemoryStore({ clock: clock.now }), strictMode = true, config = {} } = options;
+  const { data = [], strictMode = true, config = {} } = options;
+  const ownBase = config.baseUrl ?? `${CLIENT_URL}fhir/R4`;
+  const store = options.store ?? new MemoryStore({ clock: clock.now, baseUrl: ownBase });
   const { caller: operator } = await initialize(store, { name: 'Operations' });
   const context = { store, caller: operator, clock: clock.now };
   const project = (await createProject({ resourceType: 'Project', name: 'Test', strictMode }, context)).id;
   const person = { resourceType: 'Practitioner', firstName: 'Test', lastName: 'Administrator' } as const;
   const { membership } = await invite(project, { ...person, email: 'administrator@fhir.test', admin: true }, context);
   const trusted = systemCaller(project);
-  const baseUrl = config.baseUrl ?? `${CLIENT_URL}fhir/R4`;
+  const baseUrl = store.model.baseUrl ?? ownBase;
   await importBundle(bundleOf(data), { store, caller: trusted, baseUrl });
   const policies = await writePolicies(options.policies ?? {}, createRepository({ store, caller: trusted }));
   const signedIn = (member: string): Promise<MemberCaller> =>

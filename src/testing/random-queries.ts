@@ -71,7 +71,6 @@ export class RandomQueries {
       sort,
       limit: this.#chance(0.5) ? below(8, this.#random) : undefined,
       total: true,
-      ...(this.#data.baseUrl === undefined ? {} : { baseUrl: this.#data.baseUrl }),
     };
     if (this.#chance(0.2)) return { ...query, before: this.#position(type, sort) };
     const offset = this.#chance(0.3) ? below(4, this.#random) : undefined;

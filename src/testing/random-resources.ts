@@ -2,8 +2,12 @@ import type { AnyResource } from '../fhir/resource.js';
 import { resourceOf } from './conformance-case.js';
 import { below, oneOf } from './random.js';
 
-/** A few dozen linked resources with values of every search type, awkward ones included. */
-export function randomResources(random: () => number): readonly AnyResource[] {
+/**
+ * A few dozen linked resources with values of every search type, awkward ones included.
+ *
+ * @param base of the absolute references. A store with this base URL takes them for relative ones.
+ */
+export function randomResources(random: () => number, base = 'https://own.base/fhir'): readonly AnyResource[] {
   const pick = <Item>(...items: readonly Item[]): Item => oneOf(items, random);
   const maybe = (name: string, value: unknown): object => (random() < 0.7 ? { [name]: value } : {});
   const patientRef = (): object => {
@@ -22,9 +26,9 @@ export function randomResources(random: () => number): readonly AnyResource[] {
       'Patient/gone',
       'Group/p1',
       'http://elsewhere/Patient/p1',
-      'https://own.base/fhir/Patient/p1',
-      'https://own.base/fhir/Patient/p2/_history/3',
-      'https://own.base/fhir/Patient/gone',
+      `${base}/Patient/p1`,
+      `${base}/Patient/p2/_history/3`,
+      `${base}/Patient/gone`,
     ),
   });
   const concept = (): object => ({
@@ -62,7 +66,7 @@ export function randomResources(random: () => number): readonly AnyResource[] {
       'Organization/none',
       '#o',
       '#nothing',
-      'https://own.base/fhir/Organization/o1',
+      `${base}/Organization/o1`,
     ),
   });
   const patient = (): object => ({

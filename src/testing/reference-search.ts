@@ -1,6 +1,5 @@
 import type { FhirModel } from '../fhir/model/fhir-model.js';
 import type { AnyResource } from '../fhir/resource.js';
-import { localized } from '../search/evaluate/localized.js';
 import { matches } from '../search/evaluate/match.js';
 import { createSubject, type SearchSubject, type SearchWorld } from '../search/evaluate/search-subject.js';
 import { compareSubjects, compareToPosition } from '../search/evaluate/sort.js';
@@ -17,17 +16,10 @@ export interface ReferenceAnswer {
 export class ReferenceSearch implements SearchWorld {
   readonly #byType = new Map<string, Map<string, SearchSubject>>();
 
-  /**
-   * @param resources as a store returned them, with `meta.lastUpdated`; one per key.
-   * @param baseUrl the base of the queries.
-   */
-  constructor(
-    model: FhirModel,
-    resources: readonly AnyResource[],
-    readonly baseUrl?: string,
-  ) {
+  /** @param resources as a store returned them, with `meta.lastUpdated`; one per key. */
+  constructor(model: FhirModel, resources: readonly AnyResource[]) {
     for (const resource of resources) {
-      const subject = localized(createSubject(model, resource, resource.meta?.lastUpdated ?? ''), baseUrl);
+      const subject = createSubject(model, resource, resource.meta?.lastUpdated ?? '');
       const ofType = this.#byType.get(subject.type) ?? new Map<string, SearchSubject>();
       this.#byType.set(subject.type, ofType.set(subject.id, subject));
     }

@@ -47,7 +47,8 @@ export interface ConformanceOptions {
 /**
  * Tests that a store keeps the promises of `ResourceStore`.
  *
- * @param createStore creates an empty store; called for each case, and closed at the end of the case.
+ * @param createStore creates an empty store; called for each case, and closed at the end of the case. A store that takes
+ * a base URL needs a run with one, which tests what absolute references mean.
  * @throws Error - a skip does not name an existing case.
  *
  * @example

@@ -19,7 +19,7 @@ function version(type: string, id: string, versionId: string, elements: object =
 const ofAnn = { subject: { reference: 'Patient/ann' } };
 const ofBob = { subject: { reference: `${BASE}/Patient/bob` } };
 
-const open = (): AccessTrace => new AccessTrace(R4, BASE);
+const open = (): AccessTrace => new AccessTrace(R4.withBaseUrl(BASE));
 
 describe('the trace of an interaction', () => {
   test('has no facts if nothing was shown', () => {
@@ -59,7 +59,7 @@ describe('the trace of an interaction', () => {
     const shared = deepFreeze(version('Observation', 'o', '1', ofBob));
     const malformed = deepFreeze(version('Observation', 'm', '1', { subject: { reference: 'Patient/a b' } }));
     const patientsAt = async (base: string | undefined): Promise<unknown> => {
-      const trace = new AccessTrace(R4, base);
+      const trace = new AccessTrace(R4.withBaseUrl(base));
       trace.show(shared);
       trace.show(malformed);
       return (await trace.facts()).patients;
@@ -134,13 +134,13 @@ describe('the facts for a record', () => {
 
   test('are not collected without an audit', () => {
     const facts: AuditFacts = {};
-    expect(tracedBy({ store }, facts, undefined)).toBeUndefined();
+    expect(tracedBy({ store }, facts)).toBeUndefined();
     expect(facts).toEqual({});
   });
 
   test('of an unreleased answer name only written resources', () => {
     const facts: AuditFacts = {};
-    const trace = tracedBy({ store, audit: () => undefined }, facts, BASE)!;
+    const trace = tracedBy({ store: { model: R4.withBaseUrl(BASE) }, audit: () => undefined }, facts)!;
     trace.show(version('Patient', 'p', '1'));
     trace.count('Patient', 1);
     trace.touch(version('Observation', 'o', '1', ofBob));
@@ -149,7 +149,7 @@ describe('the facts for a record', () => {
       patients: { total: 2, ids: ['bob', 'p'] },
       counts: [{ type: 'Patient', count: 1 }],
     });
-    const other = tracedBy({ store, audit: () => undefined }, facts, undefined)!;
+    const other = tracedBy({ store, audit: () => undefined }, facts)!;
     other.show(version('Patient', 'p', '1'));
     other.count('Patient', 1);
     other.touch(version('Observation', 'o', '1', ofAnn));

@@ -14,7 +14,7 @@ function patient(id?: string, more: object = {}): object {
 }
 
 function carryOut(store: ResourceStore, caller: Caller, requests: readonly WriteRequest[]) {
-  return carryOutWrites(requests, { store: guardStore(store, caller), options: {}, baseUrl: undefined });
+  return carryOutWrites(requests, { store: guardStore(store, caller), options: {} });
 }
 
 /** The outcome of each request: its status, and the id of its resource. */

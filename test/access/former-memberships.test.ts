@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { ownParameters } from '../../src/access/sign-in/member.js';
 import { formerMembershipWrite, formerProfiles } from '../../src/access/write/membership-records.js';
+import { R4 } from '../../src/fhir/r4.js';
 import type { AnyResource } from '../../src/fhir/resource.js';
 import { MemoryStore } from '../../src/stores/memory/store.js';
 
@@ -64,7 +65,7 @@ test('the former profiles are those of this user in this project', async () => {
 });
 
 test('a profile sets %profile, and %patient if it is a patient or acts for a patient', () => {
-  const given = (profile: object): unknown => Object.fromEntries(ownParameters(profile as AnyResource));
+  const given = (profile: object): unknown => Object.fromEntries(ownParameters({ model: R4 }, profile as AnyResource));
   const own = (type: string): object[] => [{ kind: 'reference', type, id: '1' }];
   expect(given({ resourceType: 'Patient', id: '1' })).toEqual({ profile: own('Patient'), patient: own('Patient') });
   const patient = { reference: 'Patient/1' };

@@ -45,8 +45,9 @@ async function clinic(size: number, model: FhirModel = R4): Promise<MemoryStore>
 test('a resource is indexed equally often under two hundred rules and under two', async () => {
   const looksUnder = async (count: number): Promise<number> => {
     let looks = 0;
-    const model = new Proxy(R4, {
+    const model: FhirModel = new Proxy(R4, {
       get: (target, name) => {
+        if (name === 'withBaseUrl') return () => model;
         if (name === 'isResourceType') looks += 1;
         const value: unknown = Reflect.get(target, name);
         return typeof value === 'function' ? (value.bind(target) as unknown) : value;

@@ -5,6 +5,7 @@ import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 
 const OWN = 'http://own.example/fhir';
+const SERVICE = { baseUrl: OWN };
 const ELSEWHERE = 'http://elsewhere.example/fhir';
 
 /** A short text for a target. */
@@ -35,8 +36,8 @@ const resourceAt = (of: AnyResource, index: number): JsonObject =>
 
 /** What references mean in the first entry of a Bundle, in a service with a base. */
 function inFirst(of: AnyResource, ...references: readonly string[]): readonly string[] {
-  const container = Container.of(of).within(resourceAt(of, 0));
-  return references.map((reference) => shown(container.resolve(reference, OWN)));
+  const container = Container.of(SERVICE, of).within(resourceAt(of, 0));
+  return references.map((reference) => shown(container.resolve(reference)));
 }
 
 describe('a reference in an entry', () => {
@@ -84,7 +85,7 @@ describe('a reference in an entry', () => {
       ...['nowhere: ambiguous', 'inside old'],
     ]);
     const twice = bundle(versions[0]!, versions[0]!);
-    expect(shown(Container.of(twice).resolve(`${ELSEWHERE}/Patient/1`))).toBe('inside new');
+    expect(shown(Container.of(SERVICE, twice).resolve(`${ELSEWHERE}/Patient/1`))).toBe('inside new');
   });
 
   test('to a contained resource means one in its own resource, and # the resource', () => {
@@ -93,7 +94,7 @@ describe('a reference in an entry', () => {
     expect(inFirst(outer as AnyResource, '#c', '#d', '#')).toEqual([
       ...['inside inner', 'nowhere: contained', 'inside first'],
     ]);
-    const second = Container.of(outer).within(resourceAt(outer, 1));
+    const second = Container.of(SERVICE, outer).within(resourceAt(outer, 1));
     expect(shown(second.resolve('#c'))).toBe('nowhere: contained');
   });
 });
@@ -101,29 +102,29 @@ describe('a reference in an entry', () => {
 test('references in Parameters are relative to what the Parameters is relative to', () => {
   const inner = { resourceType: 'Patient', name: 'inner', contained: [{ resourceType: 'Organization', id: 'c', name: 'c' }] };
   const parameters = { resourceType: 'Parameters', parameter: [{ name: 'a', part: [{ name: 'b', resource: inner }] }] };
-  const alone = Container.of(parameters).within(inner);
-  expect(['Patient/1', '#c', '#'].map((text) => shown(alone.resolve(text, OWN)))).toEqual([
+  const alone = Container.of(SERVICE, parameters).within(inner);
+  expect(['Patient/1', '#c', '#'].map((text) => shown(alone.resolve(text)))).toEqual([
     ...['local Patient/1', 'inside c', 'inside inner'],
   ]);
   const around = bundle({ fullUrl: `${ELSEWHERE}/Parameters/1`, resource: parameters });
-  const inEntry = Container.of(around).within(resourceAt(around, 0)).within(inner);
-  expect(shown(inEntry.resolve('Patient/1', OWN))).toBe(`${ELSEWHERE}/Patient/1`);
+  const inEntry = Container.of(SERVICE, around).within(resourceAt(around, 0)).within(inner);
+  expect(shown(inEntry.resolve('Patient/1'))).toBe(`${ELSEWHERE}/Patient/1`);
 }); // prettier-ignore
 
 test('a Bundle in a Bundle resolves in itself first, then outside', () => {
   const inner = bundle(entry('urn:uuid:1', 'first of inner'), entry('urn:uuid:2', 'second of inner'));
   const outer = bundle({ fullUrl: `${ELSEWHERE}/Bundle/1`, resource: inner }, entry('urn:uuid:2', 'second of outer'), entry('urn:uuid:3', 'third of outer')); // prettier-ignore
-  const first = Container.of(outer).within(resourceAt(outer, 0)).within(resourceAt(inner, 0));
-  expect(['urn:uuid:2', 'urn:uuid:3', 'Patient/1'].map((text) => shown(first.resolve(text, OWN)))).toEqual([
+  const first = Container.of(SERVICE, outer).within(resourceAt(outer, 0)).within(resourceAt(inner, 0));
+  expect(['urn:uuid:2', 'urn:uuid:3', 'Patient/1'].map((text) => shown(first.resolve(text)))).toEqual([
     ...['inside second of inner', 'inside third of outer', 'nowhere: base'],
   ]);
 });
 
 test('a resource from another server is relative to that server', () => {
   const patient = { resourceType: 'Patient' };
-  expect(shown(Container.of(patient, `${ELSEWHERE}/Patient/1`).resolve('Patient/2', OWN))).toBe(`${ELSEWHERE}/Patient/2`);
-  expect(shown(Container.of(patient, 'urn:uuid:1').resolve('Patient/2', OWN))).toBe('nowhere: base');
-  expect(shown(Container.of(patient).resolve('Patient/2', OWN))).toBe('local Patient/2');
+  expect(shown(Container.of(SERVICE, patient, `${ELSEWHERE}/Patient/1`).resolve('Patient/2'))).toBe(`${ELSEWHERE}/Patient/2`);
+  expect(shown(Container.of(SERVICE, patient, 'urn:uuid:1').resolve('Patient/2'))).toBe('nowhere: base');
+  expect(shown(Container.of(SERVICE, patient).resolve('Patient/2'))).toBe('local Patient/2');
 }); // prettier-ignore
 
 /**
@@ -174,10 +175,10 @@ test(`random Bundles resolve as the specification says (seed ${SEED})`, () => {
     outer.entry.push({ fullUrl: url(), resource: { ...inner, name: 'bundle' } });
     const nested = outer.entry.at(-1) as { resource: JsonObject };
     const bundles = [nested.resource as unknown as AnyResource, outer as unknown as AnyResource];
-    const place = Container.of(bundles[1]!).within(nested.resource);
+    const place = Container.of(SERVICE, bundles[1]!).within(nested.resource);
     for (const one of (nested.resource as unknown as { entry: { fullUrl?: string; resource: JsonObject }[] }).entry) {
       const text = reference();
-      const found = shown(place.within(one.resource).resolve(text, OWN));
+      const found = shown(place.within(one.resource).resolve(text));
       kinds.add(found.split(/[ :]/)[0]!);
       expect(found, `${text} in ${one.fullUrl} of ${JSON.stringify(bundles)}`).toBe(asWritten(text, one.fullUrl, bundles));
     }

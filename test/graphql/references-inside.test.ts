@@ -18,11 +18,11 @@ const SUBJECT = 'subject { resource(optional: true) { ... on Patient { name { fa
 
 overStores('references inside stored resources', (open) => {
   async function ask(resources: readonly object[], query: string): Promise<{ data: never; errors: unknown }> {
-    const store = open();
+    const store = open({ baseUrl: BASE });
     const repository = await system(store);
     for (const resource of resources) await repository.update(resource as never);
     const caller = systemCaller('clinic');
-    const { data, errors } = await executeFhirGraphql(query, { store, caller, baseUrl: BASE });
+    const { data, errors } = await executeFhirGraphql(query, { store, caller });
     return { data: data as never, errors };
   }
 
@@ -150,8 +150,8 @@ overStores('references inside stored resources', (open) => {
   });
 
   test('decide what searches by chain, by reference and by include find', async () => {
-    const store = open();
-    const repository = await system(store, 'clinic', { baseUrl: BASE });
+    const store = open({ baseUrl: BASE });
+    const repository = await system(store, 'clinic');
     const composition = (subject: string): object => ({ resourceType: 'Composition', id: 'c', status: 'final', title: 'A', date: '2020', type: { text: 'x' }, author: [{ display: 'x' }], subject: ref(subject) }); // prettier-ignore
     const document = (id: string, base: string | undefined, ...more: readonly object[]): object => ({
       ...{ resourceType: 'Bundle', id, type: 'document', timestamp: '2020-01-01T00:00:00Z', identifier: { system: 'urn:x', value: id } },
@@ -184,14 +184,14 @@ overStores('references inside stored resources', (open) => {
 
 test('the references of a resource from another server are relative to it', async () => {
   const { MemoryStore } = await import('../../src/stores/memory/store.js');
-  const store = new MemoryStore();
+  const store = new MemoryStore({ baseUrl: BASE });
   const repository = createRepository({ store, caller: systemCaller('clinic') });
   await repository.update(patient('1', 'Of this clinic') as never);
   await repository.update(observation('o', 'urn:uuid:b') as never);
   const answer = await executeFhirGraphql(
     `{ Observation(id: "o") { subject { resource { ... on Bundle { entry { resource { ... on Observation { ${SUBJECT} } } } } } } } }`,
     {
-      ...{ store, caller: systemCaller('clinic'), baseUrl: BASE },
+      ...{ store, caller: systemCaller('clinic') },
       resolveReference: async (url) =>
         url === 'urn:uuid:b'
           ? ({ resourceType: 'Bundle', entry: [{ fullUrl: `${BASE}/Observation/1`, resource: observation('i', 'Patient/1') }] } as AnyResource)

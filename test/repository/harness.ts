@@ -14,11 +14,13 @@ import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { emptySqliteFile } from '../support/empty-sqlite-file.js';
 import { namedStores } from '../support/named-stores.js';
 
+interface OpenOptions {
+  readonly clock?: () => Date;
+  readonly baseUrl?: string;
+}
+
 /** The same tests over each store; SQLite as a real file. */
-export function overStores(
-  name: string,
-  tests: (open: (options?: { clock?: () => Date }) => ResourceStore) => void,
-): void {
+export function overStores(name: string, tests: (open: (options?: OpenOptions) => ResourceStore) => void): void {
   const opened: ResourceStore[] = [];
   const folders: string[] = [];
   const keep = (store: ResourceStore): ResourceStore => {

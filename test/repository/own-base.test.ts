@@ -1,12 +1,30 @@
 import type { Observation, Patient, Resource } from '@medplum/fhirtypes';
-import { expect, test } from 'vitest';
-import { systemCaller, type Caller } from '../../src/access/caller.js';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemCaller } from '../../src/access/caller.js';
+import { signIn } from '../../src/access/sign-in/sign-in.js';
+import { FhirError } from '../../src/fhir/error.js';
+import { R4 } from '../../src/fhir/r4.js';
 import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
+import { createFhirHandler } from '../../src/http/handler/create-fhir-handler.js';
+import { importBundle } from '../../src/import/bundle/import-bundle.js';
+import { erasePatient } from '../../src/projects/erasure/erase-patient.js';
 import { createRepository } from '../../src/repository/create-repository.js';
+import { everything } from '../../src/repository/everything.js';
+import { openRepository } from '../../src/repository/open-repository.js';
+import type { Repository } from '../../src/repository/repository.js';
 import type { ResourceStore } from '../../src/store/store.js';
-import { codeOf, overStores, repositoryOf, signedIn, system } from './harness.js';
+import { MemoryStore } from '../../src/stores/memory/store.js';
+import { pglitePool } from '../../src/stores/postgres/database/pglite-pool.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { namedStores } from '../support/named-stores.js';
+import { newDatabase, postgresPool } from '../stores/postgres/pool.js';
+import { temporaryFolder } from '../stores/temporary-folder.js';
+import { codeOf, repositoryOf, signedIn, system } from './harness.js';
 
 const BASE = 'https://own.base/fhir';
+const caller = systemCaller('clinic');
 
 function about(id: string, reference: string, encounter?: string): Observation {
   return {
@@ -43,55 +61,76 @@ const RESOURCES: readonly Resource[] = [
   about('relative', 'Patient/ann', 'Encounter/visit'),
   about('versioned', `${BASE}/Patient/ann/_history/1`),
 ];
+const OBSERVATIONS = RESOURCES.flatMap(({ resourceType, id }) => (resourceType === 'Observation' ? id! : []));
+const ofAnn = ['absolute', 'relative', 'versioned'];
 
-async function filled(store: ResourceStore): Promise<ResourceStore> {
+const SEARCHES: readonly (readonly [type: string, query: string, ids: readonly string[]])[] = [
+  ['Observation', 'subject=Patient/ann', ofAnn],
+  ['Observation', `subject=${BASE}/Patient/ann`, ofAnn],
+  ['Observation', `subject=${BASE}/Patient/ann/_history/1`, ofAnn],
+  ['Observation', 'subject=ann', ofAnn],
+  ['Observation', 'patient=ann', ofAnn],
+  ['Observation', 'subject:Patient=ann', ofAnn],
+  ['Observation', 'subject=Patient/ann,Patient/bob', ['absolute', 'bob', 'relative', 'versioned']],
+  ['Observation', 'subject:not=Patient/ann', ['bob', 'elsewhere', 'longer']],
+  ['Observation', '_filter=subject re Patient/ann', ofAnn],
+  ['Observation', '_filter=subject ne Patient/ann', ['bob', 'elsewhere', 'longer']],
+  ['Observation', 'subject=https://elsewhere.org/fhir/Patient/ann', ['elsewhere']],
+  ['Observation', 'subject:Patient.family=hill', ofAnn],
+  ['Observation', 'subject:Patient.organization.name=north', ofAnn],
+  ['Observation', 'subject:Patient.organization=Organization/north', ofAnn],
+  ['Observation', 'encounter.patient.family=hill', ['absolute', 'relative']],
+  ['Observation', 'subject:Patient._has:Encounter:patient:status=finished', ofAnn],
+  ['Patient', '_has:Observation:patient:status=final', ['ann', 'bob']],
+  ['Patient', `_has:Observation:patient:encounter=${BASE}/Encounter/visit`, ['ann']],
+  ['Patient', 'organization=north', ['ann']],
+  ['Organization', '_has:Patient:organization:_has:Observation:patient:_id=versioned', ['north']],
+];
+
+async function write(store: ResourceStore): Promise<void> {
   const trusted = await system(store);
   for (const resource of RESOURCES) await trusted.update(resource);
-  return store;
 }
 
-overStores('stored absolute references below the own base', (open) => {
-  const ofAnn = ['absolute', 'relative', 'versioned'];
+async function idsIn(repository: Repository, type: string, query: string): Promise<readonly unknown[]> {
+  const { entry = [] } = await repository.search(type as 'Patient', query);
+  return entry.map(({ resource }) => resource!.id);
+}
 
-  test.each<[string, string, readonly string[]]>([
-    ['Observation', 'subject=Patient/ann', ofAnn],
-    ['Observation', `subject=${BASE}/Patient/ann`, ofAnn],
-    ['Observation', `subject=${BASE}/Patient/ann/_history/1`, ofAnn],
-    ['Observation', 'subject=ann', ofAnn],
-    ['Observation', 'patient=ann', ofAnn],
-    ['Observation', 'subject:Patient=ann', ofAnn],
-    ['Observation', 'subject=Patient/ann,Patient/bob', ['absolute', 'bob', 'relative', 'versioned']],
-    ['Observation', 'subject:not=Patient/ann', ['bob', 'elsewhere', 'longer']],
-    ['Observation', '_filter=subject re Patient/ann', ofAnn],
-    ['Observation', '_filter=subject ne Patient/ann', ['bob', 'elsewhere', 'longer']],
-    ['Observation', 'subject=https://elsewhere.org/fhir/Patient/ann', ['elsewhere']],
-    ['Observation', 'subject:Patient.family=hill', ofAnn],
-    ['Observation', 'subject:Patient.organization.name=north', ofAnn],
-    ['Observation', 'subject:Patient.organization=Organization/north', ofAnn],
-    ['Observation', 'encounter.patient.family=hill', ['absolute', 'relative']],
-    ['Observation', 'subject:Patient._has:Encounter:patient:status=finished', ofAnn],
-    ['Patient', '_has:Observation:patient:status=final', ['ann', 'bob']],
-    ['Patient', `_has:Observation:patient:encounter=${BASE}/Encounter/visit`, ['ann']],
-    ['Patient', 'organization=north', ['ann']],
-    ['Organization', '_has:Patient:organization:_has:Observation:patient:_id=versioned', ['north']],
-  ])('are found by %s?%s', async (type, query, ids) => {
-    const repository = createRepository({
-      store: await filled(open()),
-      caller: systemCaller('clinic'),
-      baseUrl: `${BASE}/`,
-    });
-    const { entry = [], total } = await repository.search(type as 'Patient', `${query}&_total=accurate`);
-    expect([entry.map(({ resource }) => resource!.id), total]).toEqual([ids, ids.length]);
-  });
+describe.each(
+  namedStores<[string, (baseUrl: string | undefined) => Promise<ResourceStore>]>([
+    ['memory', async (baseUrl) => new MemoryStore({ baseUrl })],
+    ['SQLite', async (baseUrl) => new SqliteStore(':memory:', { baseUrl })],
+    ['PostgreSQL', async (baseUrl) => new PostgresStore(await postgresPool(), { baseUrl, takeOver: true })],
+  ]),
+)('absolute references below the base URL of a store in %s', (_, open) => {
+  async function filled(baseUrl: string | undefined): Promise<ResourceStore> {
+    const store = await open(baseUrl);
+    onTestFinished(() => store.close());
+    await write(store);
+    return store;
+  }
 
-  test('are ordered by their relative form', async () => {
-    const repository = createRepository({ store: await filled(open()), caller: systemCaller('clinic'), baseUrl: BASE });
-    const { entry = [] } = await repository.search('Observation', '_sort=subject');
-    expect(entry.map(({ resource }) => resource!.id)).toEqual([...ofAnn, 'longer', 'bob', 'elsewhere']);
-  });
-
-  test('resolve in GraphQL, in reverse lists too', async () => {
-    const store = await filled(open());
+  test('are found, ordered, included and resolved as relative ones', async () => {
+    const store = await filled(`${BASE}/`);
+    const repository = createRepository({ store, caller });
+    for (const [type, query, ids] of SEARCHES) {
+      const { entry = [], total } = await repository.search(type as 'Patient', `${query}&_total=accurate`);
+      expect([query, entry.map(({ resource }) => resource!.id), total]).toEqual([query, ids, ids.length]);
+    }
+    expect(await idsIn(repository, 'Observation', '_sort=subject')).toEqual([...ofAnn, 'longer', 'bob', 'elsewhere']);
+    const included = await repository.search('Observation', '_id=absolute&_include=Observation:encounter');
+    expect(included.entry?.map(({ fullUrl }) => fullUrl)).toEqual([
+      ...[`${BASE}/Observation/absolute`, `${BASE}/Encounter/visit`],
+    ]);
+    const record = await everything(
+      openRepository({ store, caller }),
+      { type: 'Patient', id: 'ann' },
+      new URLSearchParams(),
+    );
+    expect(record.entry?.map(({ resource }) => resource!.id).sort()).toEqual([
+      ...['absolute', 'ann', 'north', 'relative', 'versioned', 'visit'],
+    ]);
     const query = `{
       PatientList(_sort: "_id") {
         id ObservationList(_reference: patient, _sort: "_id") { id subject { resource { ... on Patient { id } } } }
@@ -99,88 +138,255 @@ overStores('stored absolute references below the own base', (open) => {
       }
       ObservationList(patient: "ann") { id }
     }`;
-    const context = { store, caller: systemCaller('clinic') };
-    const observation = (id: string): object => ({ id, subject: { resource: { id: 'ann' } } });
-    expect(await executeFhirGraphql(query, { ...context, baseUrl: BASE })).toEqual({
+    const answered = (patient: string, ids: readonly string[]): object => ({
+      id: patient,
+      ObservationList: ids.map((id) => ({ id, subject: { resource: { id: patient } } })),
+      ObservationConnection: { count: ids.length },
+    });
+    expect(await executeFhirGraphql(query, { store, caller })).toEqual({
       data: {
-        PatientList: [
-          {
-            id: 'ann',
-            ObservationList: ofAnn.map(observation),
-            ObservationConnection: { count: 3 },
-          },
-          {
-            id: 'bob',
-            ObservationList: [{ id: 'bob', subject: { resource: { id: 'bob' } } }],
-            ObservationConnection: { count: 1 },
-          },
-        ],
+        PatientList: [answered('ann', ofAnn), answered('bob', ['bob'])],
         ObservationList: ofAnn.map((id) => ({ id })),
       },
     });
   });
 
-  test('are local in conditional writes', async () => {
-    const repository = createRepository({ store: await filled(open()), caller: systemCaller('clinic'), baseUrl: BASE });
-    const bundle = {
+  test('are local in conditional writes and in the Bundle of an import', async () => {
+    const store = await filled(BASE);
+    const created = { ...about('new', 'Patient/bob'), id: undefined };
+    const { entry } = await createRepository({ store, caller }).transaction({
       resourceType: 'Bundle',
       type: 'transaction',
       entry: [
         {
-          resource: { ...about('new', 'Patient/bob'), id: undefined },
-          request: { method: 'POST', url: 'Observation', ifNoneExist: 'subject=Patient/bob' },
+          resource: created,
+          request: { method: 'POST', url: 'Observation', ifNoneExist: `subject=${BASE}/Patient/bob` },
+        },
+        { request: { method: 'GET', url: `${BASE}/Patient/ann` } },
+      ],
+    } as never);
+    expect(entry!.map(({ response }) => response!.status.slice(0, 3))).toEqual(['200', '200']);
+    const conditional = {
+      ...about('conditional', 'Organization?_has:Patient:organization:family=hill'),
+      id: undefined,
+    };
+    const imported = await importBundle(
+      {
+        resourceType: 'Bundle',
+        type: 'transaction',
+        entry: [{ resource: { ...conditional }, request: { method: 'POST', url: 'Observation' } }],
+      },
+      { store, caller },
+    );
+    expect(imported.bundle.entry![0]!.response!.status).toMatch(/^201/);
+  });
+
+  test('lead to another server if the store has no base URL, whatever that of the service', async () => {
+    const store = await filled(undefined);
+    for (const baseUrl of [undefined, BASE]) {
+      const repository = createRepository({ store, caller, baseUrl });
+      expect(await idsIn(repository, 'Observation', 'subject=Patient/ann')).toEqual(['relative']);
+      expect(await idsIn(repository, 'Observation', `subject=${BASE}/Patient/ann`)).toEqual(['absolute', 'versioned']);
+      expect(await idsIn(repository, 'Observation', 'subject:Patient.family=hill')).toEqual(['relative']);
+    }
+  });
+
+  test.each([
+    ['with the base URL', BASE, ofAnn],
+    ['without a base URL', undefined, ['relative']],
+    ['with another one', 'https://elsewhere.org/fhir', ['elsewhere', 'relative']],
+  ])('belong to the compartment of their patient, and to no other, %s', async (_name, baseUrl, seen) => {
+    const store = await filled(baseUrl);
+    const mine = repositoryOf(store, await signedIn(store, { profile: ann }));
+    expect(await idsIn(mine, 'Observation', '_sort=_id')).toEqual(seen);
+    const read: string[] = [];
+    for (const id of OBSERVATIONS)
+      await mine.read('Observation', id).then(
+        () => read.push(id),
+        () => undefined,
+      );
+    expect(read).toEqual(seen);
+    const query = '{ ObservationList(_sort: "_id") { id } }';
+    expect(await executeFhirGraphql(query, { store, caller: await signedIn(store, { profile: ann }) })).toEqual({
+      data: { ObservationList: seen.map((id) => ({ id })) },
+    });
+  });
+
+  test('are written under the same rules as they are read, in policies too', async () => {
+    const store = await filled(BASE);
+    for (const criteria of ['subject:Patient.family=hill', `subject=${BASE}/Patient/ann`, 'subject=Patient/ann']) {
+      const rules = [
+        { resourceType: 'Patient' },
+        { resourceType: 'Observation', criteria: `Observation?${criteria}` },
+      ] as const;
+      const mine = repositoryOf(store, await signedIn(store, { profile: ann, rules }));
+      expect(await idsIn(mine, 'Observation', '_sort=_id&_id:not=new')).toEqual(ofAnn);
+      for (const reference of [`${BASE}/Patient/ann`, 'Patient/ann', `${BASE}/Patient/ann/_history/1`]) {
+        const { id: _id, ...created } = about('', reference);
+        const made = await mine.create(created);
+        expect(made.subject).toEqual({ reference });
+        await createRepository({ store, caller }).delete('Observation', made.id);
+      }
+      for (const reference of [`${BASE}/Patient/bob`, 'https://elsewhere.org/fhir/Patient/ann'])
+        expect(await codeOf(mine.create({ ...about('', reference), id: undefined } as never))).toBe('forbidden');
+    }
+  });
+
+  test('name the compartment and the parameters of a policy, and who signs in', async () => {
+    const store = await filled(BASE);
+    const trusted = await system(store);
+    const seenBy = async (rule: object, more: object = {}): Promise<readonly unknown[]> => {
+      const rules = [{ resourceType: 'Observation', ...rule }] as never;
+      const member = await signedIn(store, {
+        rules,
+        ...more,
+        parameters: [{ name: 'of', valueReference: { reference: `${BASE}/Patient/ann` } }],
+      });
+      return idsIn(repositoryOf(store, member), 'Observation', '_sort=_id');
+    };
+    const mother = {
+      resourceType: 'RelatedPerson',
+      id: 'mother',
+      patient: { reference: `${BASE}/Patient/ann` },
+    } as const;
+    expect(await seenBy({ compartment: { reference: `${BASE}/Patient/ann` } })).toEqual(ofAnn);
+    expect(await seenBy({ criteria: `Observation?_compartment=${BASE}/Patient/ann` })).toEqual(ofAnn);
+    expect(await seenBy({ criteria: 'Observation?subject=%of' })).toEqual(ofAnn);
+    expect(await seenBy({ compartment: { reference: '%patient' } }, { profile: mother })).toEqual(ofAnn);
+    const { user } = await signedIn(store);
+    await trusted.update({
+      resourceType: 'ProjectMembership',
+      id: 'absolute',
+      project: { reference: 'Project/clinic' },
+      user: { reference: `${BASE}/${user}` },
+      profile: { reference: `${BASE}/Patient/ann` },
+    } as never);
+    const signed = await signIn(store, { membership: 'absolute' });
+    expect([signed.user, signed.profile]).toEqual([user, 'Patient/ann']);
+  });
+
+  test('are erased with their patient', async () => {
+    const store = await filled(BASE);
+    if (store.removal === undefined) return;
+    const trusted = await system(store);
+    await trusted.update({
+      resourceType: 'Binary',
+      id: 'scan',
+      contentType: 'image/png',
+      data: 'AA==',
+      securityContext: { reference: `${BASE}/Patient/ann` },
+    });
+    await trusted.update({
+      resourceType: 'DocumentReference',
+      id: 'letter',
+      status: 'current',
+      subject: { reference: `${BASE}/Patient/ann` },
+      content: [{ attachment: { url: `${BASE}/Binary/scan` } }],
+    });
+    const { erased } = await erasePatient('ann', { store, caller, reason: 'test-data' });
+    const others = ['Binary/scan', 'DocumentReference/letter', 'Encounter/visit', 'Patient/ann'];
+    expect([...erased].sort()).toEqual([...others, ...ofAnn.map((id) => `Observation/${id}`)].sort());
+  });
+
+  test('reach those who follow their patient', async () => {
+    const store = await filled(BASE);
+    const stop = new AbortController();
+    const repository = createRepository({ store, caller });
+    const heard = repository.subscribe('Observation', 'subject=Patient/ann', { signal: stop.signal });
+    const next = heard.next();
+    await repository.update(about('bob', `${BASE}/Patient/bob/_history/1`));
+    await repository.update(about('heard', `${BASE}/Patient/ann`));
+    expect(await next).toMatchObject({ value: { event: 'enter', id: 'heard' } });
+    stop.abort();
+  });
+});
+
+describe('a store that opens with another base URL', () => {
+  const fileNamed = temporaryFolder();
+  const query = { project: 'clinic', type: 'Observation', sort: [{ parameter: '_id', descending: false }] } as const;
+  const subject = {
+    kind: 'match',
+    parameter: 'subject',
+    test: { kind: 'reference', types: ['Patient'], id: 'ann' },
+  } as const;
+
+  test.each(
+    namedStores<[string, () => Promise<(baseUrl?: string) => SqliteStore | PostgresStore>]>([
+      [
+        'SQLite',
+        async () => (baseUrl) => new SqliteStore(fileNamed('base.db'), { takeOver: true, reindex: 'manual', baseUrl }),
+      ],
+      [
+        'PostgreSQL',
+        async () => {
+          const database = await newDatabase();
+          return (baseUrl) => new PostgresStore(pglitePool(database), { takeOver: true, reindex: 'manual', baseUrl });
         },
       ],
-    } as const;
-    const { entry } = await repository.transaction(bundle as never);
-    expect(entry![0]!.response!.status).toMatch(/^200/);
+    ]),
+  )('indexes references again, and answers by the new one, in %s', async (_, opening) => {
+    const open = await opening();
+    const found = async (store: ResourceStore): Promise<readonly unknown[]> =>
+      (await store.search({ ...query, criteria: subject })).matches.map(({ resource }) => resource.id);
+    const first = open();
+    await write(first);
+    expect(await found(first)).toEqual(['relative']);
+    await first.close();
+    for (const [baseUrl, ids] of [
+      [BASE, ofAnn],
+      ['https://elsewhere.org/fhir', ['elsewhere', 'relative']],
+      [undefined, ['relative']],
+    ] as const) {
+      const store = open(baseUrl);
+      const pending = await store.pendingParameters('clinic');
+      expect(pending).toContainEqual({ type: 'Observation', parameter: 'subject' });
+      for (const { type, parameter } of pending)
+        expect(R4.searchParameter(type, parameter)?.type).toMatch(/^(?:reference|composite)$/);
+      await expect(store.search({ ...query, criteria: subject })).rejects.toMatchObject({ code: 'unavailable' });
+      const status = { kind: 'match', parameter: 'status', test: { kind: 'token', code: 'final' } } as const;
+      expect((await store.search({ ...query, criteria: status })).matches).toHaveLength(OBSERVATIONS.length);
+      await store.reindex({ pendingOnly: true });
+      expect(await found(store)).toEqual(ids);
+      expect((await store.verify()).problems).toEqual([]);
+      await store.close();
+    }
+  });
+});
+
+describe('the base URL of a service', () => {
+  const store = new MemoryStore({ baseUrl: `${BASE}/` });
+  const refused = new FhirError('invalid', 'baseUrl must be the one of the store, or be left out');
+
+  test('is that of its store, and another one is refused', async () => {
+    const patient = await createRepository({ store, caller }).create({ resourceType: 'Patient' });
+    const { entry, link } = await createRepository({ store, caller, baseUrl: BASE }).search('Patient', '');
+    expect([entry![0]!.fullUrl, link![0]!.url]).toEqual([`${BASE}/Patient/${patient.id}`, `${BASE}/Patient?_count=20`]);
+    const baseUrl = 'https://elsewhere.org/fhir';
+    expect(() => createRepository({ store, caller, baseUrl })).toThrow(refused);
+    const handler = { store, audit: false, signIn: () => caller } as const;
+    expect(() => createFhirHandler({ ...handler, baseUrl })).toThrow(refused);
+    expect(() => createFhirGraphql({ store, baseUrl })).toThrow('only the store uses it');
+    await expect(importBundle({ resourceType: 'Bundle', type: 'batch' }, { store, caller, baseUrl })).rejects.toThrow(
+      refused.message,
+    );
+    const answer = await createFhirHandler(handler)(new Request(`${BASE}/Patient/${patient.id}`));
+    expect(answer.status).toBe(200);
   });
 
-  test('are foreign without a base', async () => {
-    const repository = createRepository({ store: await filled(open()), caller: systemCaller('clinic') });
-    const idsOf = async (query: string): Promise<unknown> =>
-      (await repository.search('Observation', query)).entry?.map(({ resource }) => resource!.id);
-    expect(await idsOf('subject=Patient/ann')).toEqual(['relative']);
-    expect(await idsOf(`subject=${BASE}/Patient/ann`)).toEqual(['absolute', 'versioned']);
-    expect(await idsOf('subject:Patient.family=hill')).toEqual(['relative']);
-  });
+  test.each(['/fhir', 'ftp://own.base', 'https://own.base/fhir?a=b', 'https://own.base#a', 7 as never])(
+    'is refused by a store if it is %j',
+    (baseUrl) => {
+      for (const open of [
+        () => new MemoryStore({ baseUrl }),
+        () => new SqliteStore(':memory:', { baseUrl }),
+        () => R4.withBaseUrl(baseUrl),
+      ])
+        expect(open).toThrow('baseUrl must be an absolute URL such as https://clinic.example/fhir/R4');
+    },
+  );
 
-  test('belong to the compartment of their patient, and to no other', async () => {
-    const store = await filled(open());
-    const patient = await signedIn(store, { profile: ann });
-    const seen = async (caller: Caller, baseUrl?: string): Promise<unknown> => {
-      const repository = repositoryOf(store, caller, { baseUrl });
-      const found = await repository.search('Observation', '');
-      const ids = RESOURCES.flatMap(({ resourceType, id }) => (resourceType === 'Observation' ? id! : []));
-      const read = await Promise.all(
-        ids.map((id) =>
-          repository.read('Observation', id).then(
-            () => id,
-            () => [],
-          ),
-        ),
-      );
-      expect(read.flat().sort()).toEqual((found.entry ?? []).map(({ resource }) => resource!.id));
-      return read.flat().sort();
-    };
-    expect(await seen(patient, BASE)).toEqual(ofAnn);
-    expect(await seen(patient)).toEqual(['relative']);
-    expect(await seen(patient, 'https://elsewhere.org/fhir')).toEqual(['elsewhere', 'relative']);
-  });
-
-  test('are written under the same rules as they are read', async () => {
-    const store = await filled(open());
-    const caller = await signedIn(store, {
-      profile: ann,
-      rules: [
-        { resourceType: 'Patient' },
-        { resourceType: 'Observation', criteria: 'Observation?subject:Patient.family=hill' },
-      ],
-    });
-    const mine = repositoryOf(store, caller, { baseUrl: BASE });
-    const { id: _, ...created } = about('new', `${BASE}/Patient/ann`);
-    expect((await mine.create(created)).subject).toEqual({ reference: `${BASE}/Patient/ann` });
-    expect(await codeOf(mine.create({ ...created, subject: { reference: `${BASE}/Patient/bob` } }))).toBe('forbidden');
-    expect(await codeOf(repositoryOf(store, caller).create(created))).toBe('forbidden');
+  test('makes one model of the same definitions', () => {
+    expect(store.model).toBe(R4.withBaseUrl(BASE));
+    expect([R4.baseUrl, store.model.baseUrl, store.model.fingerprint]).toEqual([undefined, BASE, R4.fingerprint]);
   });
 });

@@ -38,7 +38,7 @@ async function follow(repository: Repository, relation: string, first: Bundle<Pa
 
 overStores('a search', (open) => {
   test('is a searchset with the URL of each resource', async () => {
-    const repository = await system(open(), 'clinic', { baseUrl: `${BASE}/` });
+    const repository = await system(open({ baseUrl: BASE }), 'clinic', { baseUrl: `${BASE}/` });
     await withPatients(repository, 2);
     expect(await repository.search('Patient', 'gender=male&_total=accurate')).toEqual({
       resourceType: 'Bundle',
@@ -66,7 +66,7 @@ overStores('a search', (open) => {
   });
 
   test('keeps the search in its links: order, filters, special characters', async () => {
-    const repository = await system(open(), 'clinic', { baseUrl: BASE });
+    const repository = await system(open({ baseUrl: BASE }));
     await withPatients(repository, 30);
     const query = { _sort: '-family,_id', 'name:contains': 'f', gender: ['female', 'female,male'], _count: '4' };
     const pages = await follow(repository, 'next', await repository.search('Patient', query));
@@ -190,7 +190,7 @@ describe('a search', () => {
   });
 
   test('treats absolute references below the base URL as local', async () => {
-    const repository = await system(new MemoryStore(), 'clinic', { baseUrl: BASE });
+    const repository = await system(new MemoryStore({ baseUrl: BASE }));
     await repository.update({
       resourceType: 'Patient',
       id: 'p',

@@ -61,7 +61,7 @@ function entries({ entry = [] }: Bundle<never>): string[] {
 
 overStores('the results of a search', (open) => {
   const find = async (type: 'Patient' | 'Observation' | 'Organization', query: string): Promise<string[]> => {
-    const repository = await system(open(), 'clinic', { baseUrl: BASE });
+    const repository = await system(open({ baseUrl: BASE }));
     await clinic(repository);
     return entries((await repository.search(type, query)) as Bundle<never>);
   };
@@ -149,7 +149,7 @@ overStores('the results of a search', (open) => {
   });
 
   test('the total and the page count matches only', async () => {
-    const repository = await system(open(), 'clinic', { baseUrl: BASE });
+    const repository = await system(open({ baseUrl: BASE }));
     await clinic(repository);
     const query = '_count=2&_total=accurate&_include=Observation:subject&_elements=status';
     const first = await repository.search('Observation', query);

@@ -19,8 +19,8 @@ async function included(repository: Repository, type: 'Patient' | 'Organization'
 
 overStores('includes of versioned references', (open) => {
   test('bring that version, once each, and the current one where no version is named', async () => {
-    const store = open();
-    const repository = await system(store, 'clinic', { baseUrl: BASE });
+    const store = open({ baseUrl: BASE });
+    const repository = await system(store);
     await fill(repository, organization('First'), organization('Second'), organization('Third'));
     const ask = async (more: object, query: string): Promise<unknown[]> => {
       await fill(repository, patient(more));

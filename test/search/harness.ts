@@ -10,8 +10,8 @@ import { groupEntries, type SearchSubject, type SearchWorld } from '../../src/se
 import { testValue } from '../../src/search/evaluate/test-value.js';
 
 /** The only test of a parameter with one plain value. */
-export function testOf(type: string, name: string, value: string, options?: SearchOptions): ValueTest {
-  const criteria = parseParameter(R4, type, name, [value], options);
+export function testOf(type: string, name: string, value: string, options?: SearchOptions, model = R4): ValueTest {
+  const criteria = parseParameter(model, type, name, [value], options);
   if (criteria.kind === 'match' || criteria.kind === 'last-updated') return criteria.test;
   throw new Error(`Expected one test, got criteria of kind ${criteria.kind}`);
 }

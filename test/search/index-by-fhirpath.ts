@@ -13,7 +13,7 @@ await loadFhirPath();
 
 /** The entries of a resource if the FHIRPath library evaluates every expression. They must equal {@link indexEntries}. */
 export function indexEntriesByFhirPath(resource: AnyResource): IndexEntry[] {
-  const writer = new IndexWriter(R4, elementsOf(resource), Container.of(resource));
+  const writer = new IndexWriter(R4, elementsOf(resource), Container.of(R4, resource));
   for (const parameter of R4.searchParameters(resource.resourceType).values()) {
     if (parameter.code === '_id' || parameter.code === '_lastUpdated') continue;
     if (parameter.components === undefined) {

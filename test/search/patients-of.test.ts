@@ -8,7 +8,7 @@ const E = 'http://elsewhere.example/fhir';
 
 function patientsOf(resource: object, baseUrl: string | undefined): readonly string[] {
   const ids = new Set<string>();
-  addPatientsOf(R4, resource as AnyResource, baseUrl, ids);
+  addPatientsOf(R4.withBaseUrl(baseUrl), resource as AnyResource, ids);
   return [...ids].sort();
 }
 

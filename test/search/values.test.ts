@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { R4 } from '../../src/fhir/r4.js';
+import type { ValueTest } from '../../src/search/criteria/value-test.js';
 import type { IndexValue } from '../../src/search/index/index-entry.js';
 import { finds, refusal, interval, testOf, text } from './harness.js';
 
@@ -287,10 +289,11 @@ describe('options of value reading', () => {
   });
 
   it('treats only references below the own base as local', () => {
-    const baseUrl = 'https://own.example/fhir';
-    const own = testOf('Observation', 'subject', `${baseUrl}/Patient/1`, { baseUrl });
+    const model = R4.withBaseUrl('https://own.example/fhir');
+    const testAt = (reference: string): ValueTest => testOf('Observation', 'subject', reference, undefined, model);
+    const own = testAt('https://own.example/fhir/Patient/1');
     expect(own).toEqual({ kind: 'reference', types: ['Patient'], id: '1' });
-    const foreign = testOf('Observation', 'subject', 'https://other.example/Patient/1', { baseUrl });
+    const foreign = testAt('https://other.example/Patient/1');
     expect(foreign).toEqual({ kind: 'reference', url: 'https://other.example/Patient/1' });
   });
 });

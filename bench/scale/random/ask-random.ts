@@ -6,9 +6,6 @@ import { Turns } from '../turns.js';
 import type { RandomQuestion } from './questions.js';
 import { PROJECT } from './random-contents.js';
 
-/** A base URL, which createFhirHandler also passes with each request. */
-const BASE = 'https://bench.example/fhir/R4';
-
 /** The time of one question, in microseconds of CPU. */
 export interface Asked {
   readonly question: RandomQuestion;
@@ -84,7 +81,7 @@ export class Asker {
   }
 
   async #ask(caller: Caller, text: string, variables: { readonly [name: string]: unknown }): Promise<object | null> {
-    const context = { store: this.#store, caller, baseUrl: BASE, variables, limits: { timeout: 60_000 } };
+    const context = { store: this.#store, caller, variables, limits: { timeout: 60_000 } };
     const { data, errors } = await executeFhirGraphql(text, context);
     // The answer for a parent that the caller cannot see is a valid answer.
     const failed = errors?.find(({ extensions }) => extensions.code !== 'not-found');

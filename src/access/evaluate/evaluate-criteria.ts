@@ -1,7 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { and, type ChainCriteria, childrenOf, type Criteria, NONE, refersTo } from '../../search/criteria/criteria.js';
-import { localized } from '../../search/evaluate/localized.js';
 import { matches } from '../../search/evaluate/match.js';
 import {
   createSubject,
@@ -53,8 +52,6 @@ interface ChainScope {
   readonly overlay: Overlay;
   /** The `lastUpdated` of a resource without one, in milliseconds since 1970. */
   readonly now: number;
-  /** The service's own base, below which absolute references count as local. */
-  readonly baseUrl?: string | undefined;
 }
 
 /**
@@ -77,10 +74,10 @@ export function* evaluateCriteria(
  */
 export function subjectOnUse(
   resource: AnyResource,
-  { model, now, baseUrl }: Pick<ChainScope, 'model' | 'now' | 'baseUrl'>,
+  { model, now }: Pick<ChainScope, 'model' | 'now'>,
 ): () => SearchSubject {
   let subject: SearchSubject | undefined;
-  return () => (subject ??= localized(createSubject(model, resource, resource.meta?.lastUpdated ?? now), baseUrl));
+  return () => (subject ??= createSubject(model, resource, resource.meta?.lastUpdated ?? now));
 }
 
 function* holds(criteria: Criteria, subject: SearchSubject, scope: ChainScope): Deciding<boolean> {
@@ -99,8 +96,7 @@ function* holds(criteria: Criteria, subject: SearchSubject, scope: ChainScope): 
     case 'has': {
       // Resources inside another cannot be referenced.
       if (subject.container !== undefined) return false;
-      for (const written of overlay.subjects(criteria.type)) {
-        const source = localized(written, scope.baseUrl);
+      for (const source of overlay.subjects(criteria.type)) {
         if (pointsTo(source, criteria.parameter, subject) && (yield* holds(criteria.of, source, scope))) return true;
       }
       const replaced: Criteria = { kind: 'id', ids: overlay.replaced(criteria.type) };
@@ -135,7 +131,7 @@ function* holdsOutside(
     if (value.kind !== 'reference' || !('id' in value) || value.type !== type) continue;
     const written = scope.overlay.find(value.type, value.id);
     if (written === undefined) stored.push(value.id);
-    else if (written !== null && (yield* holds(of, localized(written, scope.baseUrl), scope))) return true;
+    else if (written !== null && (yield* holds(of, written, scope))) return true;
   }
   if (stored.length === 0) return false;
   return yield { project: scope.project, type, criteria: and([{ kind: 'id', ids: stored }, of]) };

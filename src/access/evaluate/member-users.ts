@@ -1,4 +1,4 @@
-import { referenceText, splitReference } from '../../fhir/reference.js';
+import { parseReference, referenceText } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { ALL, type Criteria } from '../../search/criteria/criteria.js';
 import type { CallOptions } from '../../store/call-options.js';
@@ -28,8 +28,8 @@ export async function loadMemberUsers(
 ): Promise<Criteria> {
   const page = await store.search({ project: caller.project, type: 'ProjectMembership', criteria: ALL }, options);
   const ids = page.matches.flatMap(({ resource }) => {
-    const { type, id } = splitReference(referenceText(elementsOf(resource)['user']) ?? '');
-    return type === 'User' ? id : [];
+    const user = parseReference(referenceText(elementsOf(resource)['user']) ?? '', store.model.baseUrl);
+    return user?.kind === 'local' && user.type === 'User' ? user.id : [];
   });
   return { kind: 'id', ids };
 }

@@ -135,11 +135,11 @@ class ProjectCheck {
   /** `%profile`, and `%patient` for the profiles that have one. */
   async #ownParameters(membership: JsonObject): Promise<PolicyParameters> {
     const profile = isJsonObject(membership['profile']) ? membership['profile']['reference'] : undefined;
-    const reference = typeof profile === 'string' ? parseReference(profile) : undefined;
+    const reference = typeof profile === 'string' ? parseReference(profile, this.store.model.baseUrl) : undefined;
     if (reference?.kind !== 'local') return new Map();
     const { type, id } = reference;
     const found = (await this.store.read([{ project: this.project, type, id }], this.options))[0]!;
-    return ownParameters(found.status === 'found' ? found.resource : { resourceType: type, id });
+    return ownParameters(this.store, found.status === 'found' ? found.resource : { resourceType: type, id });
   }
 
   async #policy({ reference, id }: ChosenPolicy): Promise<CheckedPolicy | undefined> {

@@ -172,7 +172,7 @@ function compartmentOf(
   const text = String(value['reference']);
   const owners = placeholderValues(text, grant.parameters) ?? [text];
   const criteria = owners.map((owner) => {
-    const reference = parseReference(owner);
+    const reference = parseReference(owner, model.baseUrl);
     if (reference?.kind === 'local' && model.isResourceType(reference.type))
       return compartmentCriteria(model, type, reference);
     throw located(path, 'must be Type/id or a parameter such as %patient');

@@ -94,10 +94,10 @@ class Reader implements MembershipPolicies {
 
   choose(policy: unknown, parameter: unknown, path: string, policyPath: string): void {
     const reference = referenceText(policy);
-    const id = reference === undefined ? undefined : idOf(reference, 'AccessPolicy');
+    const id = reference === undefined ? undefined : idOf(reference, 'AccessPolicy', this.model.baseUrl);
     const parameters = new Map<string, readonly PolicyValue[]>();
     for (const [item, at] of this.items(parameter, `${path}.parameter`)) {
-      const read = isJsonObject(item) ? readParameter(item) : undefined;
+      const read = isJsonObject(item) ? readParameter(item, this.model) : undefined;
       if (read === undefined)
         this.problem(at, 'must have a name, and either a valueString or a valueReference (Type/id)');
       else parameters.set(read.name, [...(parameters.get(read.name) ?? []), read.value]);
@@ -107,13 +107,16 @@ class Reader implements MembershipPolicies {
   }
 }
 
-function readParameter(parameter: JsonObject): { readonly name: string; readonly value: PolicyValue } | undefined {
+function readParameter(
+  parameter: JsonObject,
+  { baseUrl }: FhirModel,
+): { readonly name: string; readonly value: PolicyValue } | undefined {
   const { name, valueString, valueReference } = parameter;
   if (typeof name !== 'string' || name === '') return undefined;
   if (typeof valueString === 'string' && valueReference === undefined) {
     return { name, value: { kind: 'string', text: valueString } };
   }
-  const parsed = parseReference(referenceText(valueReference) ?? '');
+  const parsed = parseReference(referenceText(valueReference) ?? '', baseUrl);
   if (parsed?.kind !== 'local' || valueString !== undefined) return undefined;
   return { name, value: { kind: 'reference', type: parsed.type, id: parsed.id } };
 }

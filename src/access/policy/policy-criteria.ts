@@ -131,7 +131,7 @@ function compartmentOf(model: FhirModel, type: string, raw: string, parameters: 
   return or(
     splitCommas(raw).flatMap((piece) =>
       (placeholderValues(piece, parameters) ?? [decode(piece)]).map((text) => {
-        const owner = parseReference(text);
+        const owner = parseReference(text, model.baseUrl);
         if (owner?.kind !== 'local') throw new FhirError('invalid', '_compartment needs a reference such as Patient/1');
         return compartmentCriteria(model, type, owner);
       }),

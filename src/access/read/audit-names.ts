@@ -6,7 +6,6 @@ import type { ReferenceTest } from '../../search/criteria/value-test.js';
 import { elementsRead } from '../../search/index/elements-read.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { StoredResource } from '../../store/stored-resource.js';
-import { baseUrlOf } from '../../store/store-view.js';
 import type { Caller } from '../caller.js';
 import type { GuardedQuery } from '../contract.js';
 import { decide, readsAll } from '../decide.js';
@@ -234,7 +233,7 @@ function returnedIn(detail: JsonObject, entity: JsonObject, { store }: Reading):
 }
 
 function targetOf(reference: unknown, { store }: Reading): ReferenceTarget | undefined {
-  const parsed = parseReference(referenceText(reference) ?? '', baseUrlOf(store));
+  const parsed = parseReference(referenceText(reference) ?? '', store.model.baseUrl);
   return parsed?.kind === 'local' ? { type: parsed.type, id: parsed.id } : undefined;
 }
 

@@ -3,7 +3,6 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { INLINE_HEADS } from '../../fhir/resources-inside.js';
 import { childrenOf, expansionsIn, NONE, type Criteria } from '../../search/criteria/criteria.js';
-import { localized } from '../../search/evaluate/localized.js';
 import { matches } from '../../search/evaluate/match.js';
 import { EMPTY_WORLD, type SearchSubject } from '../../search/evaluate/search-subject.js';
 import { type Caller, homeOf } from '../caller.js';
@@ -39,7 +38,6 @@ export interface VersionView {
 /**
  * The view of a caller's search.
  *
- * @param baseUrl without a trailing slash
  * @throws FhirError `unsupported` - whether a version is found, or what is shown of it, depends on other resources
  * @throws FhirError `too-costly`, `forbidden` - as the search
  */
@@ -47,7 +45,6 @@ export function versionView(
   model: FhirModel,
   caller: Caller,
   { type, criteria: asked }: { readonly type: string; readonly criteria: Criteria },
-  baseUrl: string | undefined,
 ): VersionView {
   assertOwn(type, asked);
   const rules = decide(caller, type, 'search') ?? [];
@@ -66,15 +63,8 @@ export function versionView(
     project,
     type,
     criteria,
-    key: JSON.stringify([
-      project,
-      type,
-      baseUrl,
-      criteria,
-      masks.map(({ hidden, criteria: of }) => [hidden, isAlike || of]),
-    ]),
-    show({ resource, subject: stored }) {
-      const subject = localized(stored, baseUrl);
+    key: JSON.stringify([project, type, criteria, masks.map(({ hidden, criteria: of }) => [hidden, isAlike || of])]),
+    show({ resource, subject }) {
       if (!matches(criteria, subject, EMPTY_WORLD)) return undefined;
       return maskResource(resource, isAlike ? rules : apart.filter((rule) => grants(rule, subject)), all);
     },

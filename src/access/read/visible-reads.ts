@@ -6,7 +6,6 @@ import type { ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { ReadResult, StoredResource } from '../../store/stored-resource.js';
 import { ShortPage, TextBudget } from '../../store/text-budget.js';
-import { baseUrlOf } from '../../store/store-view.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import { type Caller, homeOf } from '../caller.js';
 import type { GuardedKey } from '../contract.js';
@@ -206,7 +205,6 @@ async function grantsOfVersion(
     project: homeOf(resource.resourceType, caller),
     overlay: NO_OVERLAY,
     now: Date.now(),
-    baseUrl: baseUrlOf(store),
   };
   const granting: AccessRule[] = [];
   const subject = subjectOnUse(resource, scope);

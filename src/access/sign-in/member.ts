@@ -1,7 +1,7 @@
 import { parseDate } from '../../fhir/date.js';
 import { FhirError } from '../../fhir/error.js';
 import { extensionsOf, OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
-import { parseReference, referenceText, splitReference } from '../../fhir/reference.js';
+import { keyText, parseReference, referenceText, splitReference } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource, type JsonObject, isJsonObject } from '../../fhir/resource.js';
 import { SERVER_SCOPE, type ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
@@ -59,11 +59,11 @@ export async function readMember(
   const end = accessEnd(membership);
   assertNotExpired(end, now);
   const settings = await readActiveProject(store, project);
-  const user = memberReference(membership, 'user');
-  const profile = memberReference(membership, 'profile');
+  const user = memberReference(store, membership, 'user');
+  const profile = memberReference(store, membership, 'profile');
   const revoked = revocationsIn([membership, await checkUser(store, project, user)]);
   assertNotRevoked(revoked, start, now);
-  const parameters = ownParameters(await readProfile(store, project, profile));
+  const parameters = ownParameters(store, await readProfile(store, project, profile));
   const grants = await readMemberPolicies(store, project, membership, parameters);
   if (grants.length === 0 && requirePolicy) {
     throw new FhirError('policy-required', `ProjectMembership/${id} names no access policy, and one is required`);
@@ -112,7 +112,7 @@ export async function readMemberAgain(
     { ...key, project: SERVER_SCOPE },
   ]);
   // The id may have been reused for somebody else.
-  if (found?.status !== 'found' || memberReference(found.resource, 'user') !== user) throw membershipMissing(id);
+  if (found?.status !== 'found' || memberReference(store, found.resource, 'user') !== user) throw membershipMissing(id);
   return {
     member: await readMember(store, { project, membership: found.resource }, terms),
     lastUpdated: found.lastUpdated,
@@ -143,9 +143,9 @@ export function isInactive(resource: AnyResource): boolean {
  *
  * @throws FhirError `membership-missing` - the membership has none
  */
-function memberReference(membership: AnyResource, element: 'user' | 'profile'): string {
-  const reference = referenceText(elementsOf(membership)[element]);
-  if (reference !== undefined && parseReference(reference)?.kind === 'local') return reference;
+function memberReference({ model }: ResourceStore, membership: AnyResource, element: 'user' | 'profile'): string {
+  const reference = parseReference(referenceText(elementsOf(membership)[element]) ?? '', model.baseUrl);
+  if (reference?.kind === 'local') return keyText(reference);
   throw new FhirError('membership-missing', `The membership names no ${element}`);
 }
 
@@ -182,12 +182,15 @@ async function readProfile(store: ResourceStore, project: string, profile: strin
 }
 
 /** `%profile` for everyone, `%patient` for a Patient and a RelatedPerson; a policy's own parameters may replace them. */
-export function ownParameters(profile: AnyResource): Map<string, readonly PolicyValue[]> {
+export function ownParameters(
+  { model }: Pick<ResourceStore, 'model'>,
+  profile: AnyResource,
+): Map<string, readonly PolicyValue[]> {
   const patient =
     profile.resourceType === 'Patient'
       ? profile.id
       : profile.resourceType === 'RelatedPerson'
-        ? relatedPatient(profile, Date.now())
+        ? relatedPatient(profile, Date.now(), model.baseUrl)
         : undefined;
   return new Map<string, readonly PolicyValue[]>([
     ['profile', [{ kind: 'reference', type: profile.resourceType, id: profile.id! }]],
@@ -203,10 +206,10 @@ export function ownParameters(profile: AnyResource): Map<string, readonly Policy
  *
  * @param now milliseconds since 1970
  */
-export function relatedPatient(related: AnyResource, now: number): string | undefined {
+export function relatedPatient(related: AnyResource, now: number, baseUrl?: string): string | undefined {
   const { patient, active = true, period = {} } = elementsOf(related);
   if (active !== true || !isJsonObject(period) || !holds(period, now)) return undefined;
-  const reference = parseReference(referenceText(patient) ?? '');
+  const reference = parseReference(referenceText(patient) ?? '', baseUrl);
   return reference?.kind === 'local' && reference.type === 'Patient' ? reference.id : undefined;
 }
 

@@ -8,7 +8,6 @@ import { expectationFailed } from '../../store/with-retries.js';
 import { readInParts } from '../../store/every-page.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
-import { baseUrlOf } from '../../store/store-view.js';
 import type { Expectation } from '../../store/write.js';
 import { type MemberCaller, homeOf } from '../caller.js';
 import type { GuardedKey, GuardedWrite } from '../contract.js';
@@ -41,8 +40,6 @@ interface StoredState {
   readonly memberUsers: Criteria | undefined;
   /** When it was loaded, in milliseconds since 1970. */
   readonly now: number;
-  /** The service's own base; undefined if it has none. */
-  readonly baseUrl: string | undefined;
 }
 
 /** A resource before a write. */
@@ -126,7 +123,7 @@ export function* canRead(state: CommitState, before: AnyResource): Deciding<bool
 
 /** The resource for {@link grants}: one for all rules. */
 export function subjectIn({ caller, stored }: CommitState, resource: AnyResource): () => SearchSubject {
-  return subjectOnUse(resource, { model: caller.rules.model, now: stored.now, baseUrl: stored.baseUrl });
+  return subjectOnUse(resource, { model: caller.rules.model, now: stored.now });
 }
 
 /** @param subject {@link subjectIn} the state */
@@ -146,7 +143,6 @@ export function* grants(
     project: homeOf(resource.resourceType, caller),
     overlay,
     now: stored.now,
-    baseUrl: stored.baseUrl,
   };
   return yield* evaluateCriteria(criteria, subject, scope);
 }
@@ -201,7 +197,7 @@ export async function loadStored(
     ? await loadMemberUsers(store, caller, options)
     : undefined;
   const granted = await grantedBefore({ store, caller }, keys, found, memberUsers, options);
-  return { deleted, granted, memberUsers, now: Date.now(), baseUrl: baseUrlOf(store) };
+  return { deleted, granted, memberUsers, now: Date.now() };
 }
 
 function isOfGeneratedId(write: GuardedWrite): boolean {

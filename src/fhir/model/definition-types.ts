@@ -121,6 +121,8 @@ export interface DefinitionTexts {
   readonly extensionFields?: JsonText<{ readonly [url: string]: string | false }>;
   /** The CodeSystems and ValueSets that a host has added, for the bindings of its profiles. Default: none. */
   readonly terminology?: readonly TerminologyText[];
+  /** The base URL of the service, without a slash at its end. Default: none. */
+  readonly baseUrl?: string | undefined;
 }
 
 /** A CodeSystem or a ValueSet. Its text is parsed only where a binding needs it. */

@@ -1,5 +1,7 @@
-import { oncePer } from '../../platform/collections.js';
+import { getOrCreate, oncePer } from '../../platform/collections.js';
 import { sha256Of } from '../../platform/crypto.js';
+import { FhirError } from '../error.js';
+import { quote } from '../messages.js';
 import { OWN_EXTENSIONS } from '../own-extensions.js';
 import type { AnyResource } from '../resource.js';
 import {
@@ -15,7 +17,7 @@ import {
 
 /**
  * The definitions that a store and everything above it work with: resource types and their elements, search parameters,
- * compartments.
+ * compartments, and the base URL by which they recognise their own absolute references.
  *
  * A model is immutable. Definitions are parsed on first use and cached, so that a process pays only for the types it
  * uses. Several models can live in one process: caches belong to a model (`perModel`), never to the process.
@@ -24,6 +26,8 @@ export class FhirModel {
   /** The version of FHIR that the definitions belong to, `4.0.1`. */
   readonly version: string;
   readonly #texts: DefinitionTexts;
+  /** By base URL: caches belong to a model, so the stores of one service share it. */
+  readonly #atBases = new Map<string, FhirModel>();
   readonly #types = new Map<string, TypeDefinition>();
   readonly #parameters = new Map<string, ReadonlyMap<string, SearchParameterDefinition>>();
   #resourceTypes: readonly string[] | undefined;
@@ -54,6 +58,38 @@ export class FhirModel {
     this.#typesFingerprint = typesFingerprint;
   }
 
+  /**
+   * The base URL of the service, without a slash at its end: `https://clinic.example/fhir/R4`. A reference below it is
+   * local: it is indexed, searched, followed and compared as the relative one. Undefined: every absolute reference leads
+   * to another server.
+   */
+  get baseUrl(): string | undefined {
+    return this.#texts.baseUrl;
+  }
+
+  /**
+   * These definitions at a base URL. Equal URLs give the same model.
+   *
+   * @param baseUrl an absolute `http` or `https` URL, with or without a slash at its end; undefined: this model
+   * @throws FhirError `invalid` - it is not such a URL, or has a query or a fragment
+   */
+  withBaseUrl(baseUrl: string | undefined): FhirModel {
+    if (baseUrl === undefined) return this;
+    const url = typeof baseUrl === 'string' ? URL.parse(baseUrl) : null;
+    if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
+      throw new FhirError(
+        'invalid',
+        `baseUrl must be an absolute URL such as https://clinic.example/fhir/R4, not ${quote(String(baseUrl))}`,
+      );
+    }
+    const base = baseUrl.replace(/\/$/, '');
+    if (base === this.baseUrl) return this;
+    return getOrCreate(this.#atBases, base, () => {
+      const { fingerprint, typesFingerprint } = this;
+      return new FhirModel({ ...this.#texts, baseUrl: base }, this.#contentOf(), fingerprint, typesFingerprint);
+    });
+  }
+
   /** @internal What this model is made of, to make another one of. */
   get texts(): DefinitionTexts {
     return this.#texts;
@@ -66,8 +102,8 @@ export class FhirModel {
     readonly fingerprint: string;
     readonly typesFingerprint: string;
   } {
-    const { version, resources, types, targets, codes, parameters, patientCompartment } = this.#texts;
-    const texts = { version, resources, types, targets, codes, parameters, patientCompartment };
+    const { version, resources, types, targets, codes, parameters, patientCompartment, baseUrl } = this.#texts;
+    const texts = { version, resources, types, targets, codes, parameters, patientCompartment, baseUrl };
     const { fingerprint, typesFingerprint } = this;
     return { texts, contentFingerprint: this.#contentOf(), fingerprint, typesFingerprint };
   }

@@ -6,7 +6,7 @@ import type { OperationPlan, ReadEdge, Selection } from '../plan/plan.js';
 import { MUTATION } from '../schema/fields.js';
 import { fillLevel } from './fill-level.js';
 import type { LiveEvent } from '../../live/live-event.js';
-import { NO_CONTAINER } from './host/complete-host-value.js';
+import { noContainer } from './host/complete-host-value.js';
 import { projectResource } from './project.js';
 import { fieldErrors, type ResponseError } from './response-errors.js';
 import { type Output, Run, type FieldFault, type RunOptions } from './run.js';
@@ -154,7 +154,7 @@ function startRoot(root: Selection, run: Run): Output {
     else if (field.kind === 'introspection') out[field.key] = null;
     else if (field.kind === 'read') run.defer(field, { out });
     else if (field.kind === 'search') run.defer(field, { out, target: undefined });
-    else if (field.kind === 'host') run.defer(field, { out, parent: undefined, container: NO_CONTAINER });
+    else if (field.kind === 'host') run.defer(field, { out, parent: undefined, container: noContainer(run) });
     else throw new Error(`${field.kind} is not allowed at the root`);
   }
   return out;

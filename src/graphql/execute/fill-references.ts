@@ -100,19 +100,23 @@ async function findAll(
         const result = local(position);
         if (result === undefined) return null;
         if (result.status !== 'found') return absence(result, { type: reference.type, id: reference.id });
-        return itself(reference.version === undefined ? result.resource : versionOf(result.resource, run));
+        return itself(reference.version === undefined ? result.resource : versionOf(result.resource, run), run);
       }
       case 'canonical':
-        return itselfOr(canonical.get(canonicalKey(reference)), 'No resource with this canonical URL was found');
+        return itselfOr(canonical.get(canonicalKey(reference)), run, 'No resource with this canonical URL was found');
       case 'identifier':
         if (run.options.resolveIdentifiers !== true) return null;
-        return itselfOr(identified.get(identifierKey(reference)), 'No single resource with this identifier was found');
+        return itselfOr(
+          identified.get(identifierKey(reference)),
+          run,
+          'No single resource with this identifier was found',
+        );
       case 'inside':
         return inside(run.options.store.model, reference);
       case 'nowhere':
         return new FhirError('not-found', NOWHERE[reference.reason]);
       default:
-        return itselfOr(foreign.get(textOf(reference)), UNRESOLVED[reference.kind]);
+        return itselfOr(foreign.get(textOf(reference)), run, UNRESOLVED[reference.kind]);
     }
   };
 }
@@ -208,12 +212,13 @@ function versionOf(resource: AnyResource, run: Run): AnyResource {
   return version;
 }
 
-function itself(resource: AnyResource): Found {
-  return { type: resource.resourceType, source: elementsOf(resource), container: Container.of(resource) };
+function itself(resource: AnyResource, { options }: Run): Found {
+  const container = Container.of(options.store.model, resource);
+  return { type: resource.resourceType, source: elementsOf(resource), container };
 }
 
-function itselfOr(resource: AnyResource | undefined, message: string): Found {
-  return resource === undefined ? new FhirError('not-found', message) : itself(resource);
+function itselfOr(resource: AnyResource | undefined, run: Run, message: string): Found {
+  return resource === undefined ? new FhirError('not-found', message) : itself(resource, run);
 }
 
 function keyOf({ type, id, version }: ResolvableReference & { kind: 'local' }): string {

@@ -207,7 +207,7 @@ function cursorTo(part: CursorPart, page: ConnectionPage, { options: { store } }
   const { request, target } = page;
   const { type, sort } = request.query;
   const bounds = neighbourOf(part, page, {
-    position: (match) => positionAt(store.model, match, sort, request.baseUrl),
+    position: (match) => positionAt(store.model, match, sort),
     end: endOf(sort),
   });
   return bounds === undefined ? null : encodeCursor({ type, search: request.search, target, bounds }, store.caller);

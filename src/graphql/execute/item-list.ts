@@ -212,7 +212,7 @@ export function compileReference(edge: ReferenceEdge): Writer {
   return (source, out, container, run) => {
     const reference = edge.canonical
       ? resolvableCanonical(source, container)
-      : resolvableReference(source, container, run.options.baseUrl, edge.targets);
+      : resolvableReference(source, container, edge.targets);
     if (reference === undefined) {
       run.fail(out, edge, new FhirError('invalid', 'The reference is malformed; expected Type/id, #id or a URL'));
     } else if (reference === null) {

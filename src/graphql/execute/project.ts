@@ -51,7 +51,7 @@ export function projectResource(selection: Selection, resource: AnyResource, run
   const url = run.foreign.get(resource);
   // A resource that the host resolved elsewhere does not belong to this service.
   if (trace !== undefined && url === undefined) trace.show(resource);
-  return projectorOf(selection)(elementsOf(resource), Container.of(resource, url), run);
+  return projectorOf(selection)(elementsOf(resource), Container.of(run.options.store.model, resource, url), run);
 }
 
 /** Projects an object inside `container`, which decides what its references mean. */

@@ -32,11 +32,10 @@ export const CANONICAL_TEXT = '#canonical';
 export function resolvableReference(
   reference: JsonObject,
   container: Container,
-  baseUrl: string | undefined,
   likely: readonly string[] | undefined,
 ): ResolvableReference | null | undefined {
   const text = reference['reference'];
-  if (typeof text === 'string') return container.resolve(text, baseUrl, likely);
+  if (typeof text === 'string') return container.resolve(text, likely);
   const identifier = asObject(reference['identifier']);
   const value = identifier?.['value'];
   if (typeof value !== 'string') return null;

@@ -48,7 +48,6 @@ export interface RunOptions {
   readonly selections: TypedSelections;
   readonly variables: Variables;
   readonly limits: Limits;
-  readonly baseUrl: string | undefined;
   readonly now: Date;
   /** Closed by the caller. */
   readonly deadline: Deadline;

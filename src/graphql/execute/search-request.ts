@@ -2,7 +2,6 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { GuardedQuery } from '../../access/contract.js';
 import { Container } from '../../fhir/container.js';
 import { FhirError } from '../../fhir/error.js';
-import { trimBaseUrl } from '../../fhir/reference.js';
 import { type AnyResource, isResourceId, isJsonObject } from '../../fhir/resource.js';
 import { loadFhirPath } from '../../fhirpath/library.js';
 import { fhirpathFilter } from '../../fhirpath/compile.js';
@@ -41,8 +40,6 @@ export interface SearchRequest {
   readonly reference: string | undefined;
   /** The target of a reverse connection's cursor; undefined without one. */
   readonly target: ReferenceTarget | undefined;
-  /** The service's own base, without a trailing slash. */
-  readonly baseUrl: string | undefined;
   readonly window: PageWindow;
   /** The `fhirpath` argument, applied to each match of the page. */
   readonly keep: ((resource: AnyResource, meter: StepMeter) => boolean) | undefined;
@@ -96,7 +93,6 @@ export function searchRequest(
     },
     reference,
     target: cursor?.target,
-    baseUrl: trimBaseUrl(options.baseUrl),
     window,
     keep:
       search.fhirpath === undefined
@@ -114,11 +110,7 @@ function limitOf(shape: SearchEdge['shape'], count: number | undefined, { limits
 
 function criteriaOf(type: string, { parameters, filters }: SearchArguments, options: RunOptions): Criteria {
   // All filters share one budget of comparisons.
-  const context = createParseContext(options.store.model, {
-    modifiers: false,
-    baseUrl: options.baseUrl,
-    now: options.now,
-  });
+  const context = createParseContext(options.store.model, { modifiers: false, now: options.now });
   const criteria = parameters.map(([code, texts]) => parseParameterIn(context, type, code, texts));
   if (filters !== undefined) criteria.push(or(filters.map((text) => parseFilterIn(context, type, text))));
   return and(criteria);
@@ -145,7 +137,7 @@ function resourceFilter(
 ): NonNullable<SearchRequest['keep']> {
   compiling?.spendExpression(expression);
   const keep = fhirpathFilter(model, expression, type);
-  return (resource, meter) => keep(resource, { resource, container: Container.of(resource), meter });
+  return (resource, meter) => keep(resource, { resource, container: Container.of(model, resource), meter });
 }
 
 /** The arguments of a search field with this request's variables, as plain data for cursors. */

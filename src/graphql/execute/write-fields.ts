@@ -13,7 +13,7 @@ import type { HostEdge, HostWriteField, Selection, WriteField } from '../plan/pl
 import { fieldsOf } from '../schema/fields.js';
 import { type InputPlace, inputTypeName, PATCH_OPERATION } from '../schema/input-fields.js';
 import { coerceHostArguments } from './host/coerce-host-input.js';
-import { completeHostValue, NO_CONTAINER } from './host/complete-host-value.js';
+import { completeHostValue, noContainer } from './host/complete-host-value.js';
 import { callRoot } from './host/fill-host-fields.js';
 import { answerHostWrites, hostWrites, type HostWrites } from './host/host-writes.js';
 import { projectContained, projectResource } from './project.js';
@@ -77,7 +77,7 @@ async function resolveAlone(field: HostEdge, out: Output, run: Run): Promise<voi
     const args = coerceHostArguments(selections.model, field.field.args, field.args, variables);
     const value = await callRoot(field.field, args, run);
     run.written = true;
-    completeHostValue(field, value, out, NO_CONTAINER, run, projectContained);
+    completeHostValue(field, value, out, noContainer(run), run, projectContained);
   } catch (error) {
     if (field.field.type.kind === 'required') run.require(out, field.key);
     run.fail(out, field, isLate(error) ? inDoubt(error) : error);
@@ -130,10 +130,10 @@ async function carryOut(
   out: Output,
   run: Run,
 ): Promise<readonly WriteOutcome[] | undefined> {
-  const { baseUrl, onWrites } = run.options;
+  const { onWrites } = run.options;
   const requests = planned.flatMap((one) => one.requests);
   onWrites?.(requests.map(requestedTarget));
-  const session = { store: boundedStore(run), options: run.deadline.options, baseUrl };
+  const session = { store: boundedStore(run), options: run.deadline.options };
   try {
     const outcomes = await carryOutWrites(requests, session);
     run.written ||= outcomes.some(hasWritten);

@@ -70,13 +70,7 @@ async function explainPlan(
   const { document, operation, variables, limits, focus } = request;
   if (operation.operation === 'mutation') throw new FhirError('unsupported', 'Mutations cannot be explained');
   const { plan, selections } = makePlan(document, operation, variables, limits);
-  const options = runOptionsOf(
-    request,
-    context,
-    deadline,
-    guardStore(context.store, context.caller, context.baseUrl),
-    selections,
-  );
+  const options = runOptionsOf(request, context, deadline, guardStore(context.store, context.caller), selections);
   const explaining: Explaining = { store: context.store, options, call: deadline.options };
   const calls: ExplainedCall[] = [];
   const pace = new Pace();

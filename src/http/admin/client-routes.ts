@@ -75,8 +75,7 @@ export const CLIENT_ROUTES: readonly Route[] = [
       const { baseUrl } = exchange.settings;
       const pairs = [...exchange.url.searchParams].filter(([name]) => !FORMAT_PARAMETERS.has(name));
       // Events of the log are not read by their id, so they have no URL.
-      const context = { ...boundedContextOf(exchange), baseUrl: undefined };
-      const found = await searchAuditLog(new URLSearchParams(pairs), context);
+      const found = await searchAuditLog(new URLSearchParams(pairs), boundedContextOf(exchange));
       return answerResource(withAddresses(found, adminUrl(baseUrl, 'audit-log')));
     },
   },

@@ -4,7 +4,6 @@ import { readsAll } from '../../access/decide.js';
 import { limitsSince, type RequestTime } from '../../access/limits/call-limits.js';
 import type { AuditHook } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
-import { trimBaseUrl } from '../../fhir/reference.js';
 import { DEFAULT_LIMITS } from '../../graphql/limits.js';
 import { openRepository, type OpenRepository } from '../../repository/open-repository.js';
 import type { RepositoryContext } from '../../repository/repository.js';
@@ -12,7 +11,9 @@ import type { Answer } from './answer.js';
 import type { FhirHandlerConfig, RequestStatement, RouteGroup } from './handler-config.js';
 
 /** The checked configuration. */
-export interface HandlerSettings extends Omit<FhirHandlerConfig, 'audit' | 'routes' | 'maxBodyBytes'> {
+export interface HandlerSettings extends Omit<FhirHandlerConfig, 'baseUrl' | 'audit' | 'routes' | 'maxBodyBytes'> {
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
   readonly audit: AuditHook | undefined;
   readonly routes: ReadonlySet<RouteGroup>;
   readonly maxBodyBytes: number;
@@ -138,7 +139,7 @@ export interface Route {
 
 /** The URL of what is next to a base that ends in `/fhir/R4`, otherwise below the base. */
 export function urlBeside(baseUrl: string): string {
-  return (trimBaseUrl(baseUrl) ?? baseUrl).replace(/\/fhir\/R4$/, '');
+  return baseUrl.replace(/\/fhir\/R4$/, '');
 }
 
 /** The URL of an administrative route. @param segments not encoded yet */
@@ -154,7 +155,7 @@ export function memberUrl({ settings, caller }: CallerExchange, project: string,
   const { baseUrl, routes } = settings;
   const isOwn = project === caller.project && readsAll(caller, 'ProjectMembership');
   return (isOwn && routes.has('read')) || !routes.has('admin')
-    ? `${trimBaseUrl(baseUrl)}/ProjectMembership/${id}`
+    ? `${baseUrl}/ProjectMembership/${id}`
     : adminUrl(baseUrl, 'projects', project, 'members', id);
 }
 
@@ -166,7 +167,7 @@ export function memberUrl({ settings, caller }: CallerExchange, project: string,
  */
 export function withAddresses(found: Bundle, address: string, urlOf?: (id: string) => string): Bundle {
   const link = found.link?.map(({ relation, url }) => ({ relation, url: `${address}${url.replace(/^[^?]*/, '')}` }));
-  const entry = found.entry?.map((one): BundleEntry =>
+  const entry = found.entry?.map(({ fullUrl: _, ...one }): BundleEntry =>
     urlOf !== undefined && one.search?.mode === 'match' ? { fullUrl: urlOf(one.resource!.id!), ...one } : one,
   );
   return { ...found, ...(link && { link }), ...(entry && { entry }) };

@@ -27,16 +27,16 @@ export interface FhirHandlerConfig
   /**
    * The service that answers GraphQL, made by `createFhirGraphql` over the same store. Its configuration replaces
    * `dialect`, `limits`, `documents`, `introspection`, `profiles`, `resolveIdentifiers`, `resolveReference`, `fields`,
-   * `types`, `enums` and `terminology`, which you must leave out then. `audit`, `onError` and `baseUrl` of the handler
-   * apply.
+   * `types`, `enums` and `terminology`, which you must leave out then. `audit` and `onError` of the handler apply.
    */
   readonly graphql?: FhirGraphqlService | undefined;
   /**
    * The URL of the FHIR routes as clients see it: `https://clinic.example/fhir/R4`. Requests are matched against its
    * path; their host and port are ignored. Administrative routes are at `/admin` next to a path that ends in
-   * `/fhir/R4`, otherwise below the base.
+   * `/fhir/R4`, otherwise below the base. It must be that of the store, if the store has one; otherwise references below
+   * it lead to another server. Default: that of the store.
    */
-  readonly baseUrl: string;
+  readonly baseUrl?: string | undefined;
   /**
    * Verifies the token of a request and signs its owner in; undefined for requests without a token. A `FhirError` keeps
    * its status. Errors of jose, jsonwebtoken and fast-jwt about a token are 401. All other errors are 500 and go to

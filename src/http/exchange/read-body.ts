@@ -107,7 +107,7 @@ export function isRawBinary({ path, request }: Exchange): boolean {
  * @throws HttpRequestError 415 - the media type is malformed, or browsers may have sent the body for another site
  */
 async function readRawBinary(exchange: Exchange): Promise<AnyResource> {
-  const { request, settings, path } = exchange;
+  const { request, path } = exchange;
   const contentType = request.headers.get('content-type')!.trim();
   if (!isMediaType(contentType)) throw new HttpRequestError(415, 'The media type of the body is malformed');
   if (SIMPLE_TYPES.has(mediaTypeOf(contentType)!) && !isOfClient(request.headers)) {
@@ -117,7 +117,7 @@ async function readRawBinary(exchange: Exchange): Promise<AnyResource> {
     );
   }
   const context = request.headers.get('x-security-context')?.trim();
-  if (context !== undefined && !isContext(context, settings.baseUrl)) {
+  if (context !== undefined && !isContext(context)) {
     throw new HttpRequestError(400, 'X-Security-Context must be a reference such as Patient/1');
   }
   const bytes = await readBody(exchange);
@@ -153,8 +153,8 @@ function isOfClient(headers: Headers): boolean {
   return isBearer || ['x-requested-with', 'x-medplum', 'x-security-context'].some((name) => headers.has(name));
 }
 
-function isContext(text: string, baseUrl: string): boolean {
-  const parsed = parseReference(text, baseUrl);
+function isContext(text: string): boolean {
+  const parsed = parseReference(text);
   return (
     parsed !== undefined &&
     isAscii(text) &&

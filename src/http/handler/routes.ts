@@ -1,4 +1,3 @@
-import { trimBaseUrl } from '../../fhir/reference.js';
 import { CLIENT_ROUTES } from '../admin/client-routes.js';
 import { PROJECT_ROUTES } from '../admin/project-routes.js';
 import { MEMBER_ROUTES } from '../admin/member-routes.js';
@@ -33,7 +32,7 @@ type Roots = { readonly [Root in Route['root']]: readonly string[] };
 export function rootsOf(baseUrl: string): Roots {
   const segments = (url: string): readonly string[] => segmentsOf(new URL(url).pathname);
   return {
-    fhir: segments(trimBaseUrl(baseUrl) ?? baseUrl),
+    fhir: segments(baseUrl),
     admin: segments(adminUrl(baseUrl)),
     beside: segments(urlBeside(baseUrl)),
   };

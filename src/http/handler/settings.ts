@@ -2,6 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import { didYouMean, orList } from '../../fhir/messages.js';
 import { configOf, type FhirGraphqlConfig, serviceStore } from '../../graphql/context.js';
 import { createFhirGraphql } from '../../graphql/create-fhir-graphql.js';
+import { serviceBaseUrl } from '../../store/store.js';
 import { type AcceptanceOptions, readAcceptance } from '../../projects/invitation.js';
 import type { HandlerSettings } from '../exchange/exchange.js';
 import { type FhirHandlerConfig, ROUTE_GROUPS } from '../exchange/handler-config.js';
@@ -21,9 +22,12 @@ export function checkSettings(config: FhirHandlerConfig): HandlerSettings {
   const service = serviceSettings(config ?? {});
   for (const [name, check] of Object.entries(CHECKS)) check(config[name as keyof FhirHandlerConfig], name);
   if (config.requireAudit === true && config.audit === false) throw invalid('requireAudit needs audit');
+  const baseUrl = serviceBaseUrl(config);
+  if (baseUrl === undefined) throw invalid('baseUrl is missing: neither the handler nor the store has one');
   return Object.freeze({
     ...config,
     ...service,
+    baseUrl,
     store: serviceStore(config.store, service.terminology),
     audit: config.audit === false ? undefined : config.audit,
     routes: new Set(config.routes ?? ROUTE_GROUPS),
@@ -36,10 +40,10 @@ export function checkSettings(config: FhirHandlerConfig): HandlerSettings {
 function serviceSettings(config: FhirHandlerConfig): GraphqlOptions {
   const pick = (from: GraphqlOptions): GraphqlOptions =>
     Object.fromEntries(GRAPHQL_OPTIONS.map((name) => [name, from[name]]));
-  const { store, baseUrl, graphql } = config;
+  const { store, graphql } = config;
   if (graphql === undefined) {
     const own = pick(config);
-    createFhirGraphql({ ...own, store, baseUrl });
+    createFhirGraphql({ ...own, store });
     return own;
   }
   const settings = configOf(graphql);
@@ -91,6 +95,7 @@ const CHECKS: { readonly [Name in keyof Required<FhirHandlerConfig>]: Check } = 
   terminology: checkedByGraphql,
   graphql: checkedByGraphql,
   baseUrl(value) {
+    if (value === undefined) return;
     const url = typeof value === 'string' ? URL.parse(value) : null;
     if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
       throw invalid('baseUrl must be the absolute URL of the FHIR routes, such as https://clinic.example/fhir/R4');

@@ -1,4 +1,3 @@
-import { trimBaseUrl } from '../../fhir/reference.js';
 import type { OperationOutcome } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { writeWarning } from '../../fhir/write-warning.js';
@@ -62,13 +61,13 @@ export function answerWritten(
 
 function locationOf({ settings }: Exchange, { resourceType, id, meta }: AnyResource): string {
   const version = meta?.versionId === undefined ? '' : `/_history/${meta.versionId}`;
-  return `${trimBaseUrl(settings.baseUrl)}/${resourceType}/${id!}${version}`;
+  return `${settings.baseUrl}/${resourceType}/${id!}${version}`;
 }
 
 /** MedplumClient creates attachments from the `url` of uploaded Binaries, an element that R4 does not define. */
 function withUrl({ request, settings }: Exchange, binary: AnyResource): object {
   if (request.headers.get('x-medplum') !== 'extended') return binary;
-  return { ...binary, url: `${trimBaseUrl(settings.baseUrl)}/Binary/${binary.id!}` };
+  return { ...binary, url: `${settings.baseUrl}/Binary/${binary.id!}` };
 }
 
 type Return = 'minimal' | 'representation' | 'OperationOutcome';

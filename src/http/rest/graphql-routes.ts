@@ -34,7 +34,7 @@ export const GRAPHQL_ROUTES: readonly Route[] = (['$graphql', ':type/:id/$graphq
 async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
   const { settings, caller, signal, path, stated, time, report } = exchange;
   const { store, dialect, documents, introspection, resolveIdentifiers, resolveReference } = settings;
-  const { baseUrl, profiles, audit, requireAudit, fields, types, graphqlOverHttp: draft } = settings;
+  const { profiles, audit, requireAudit, fields, types, graphqlOverHttp: draft } = settings;
   const { headers } = exchange.request;
   // HEAD is GET without the body of its answer.
   const method = exchange.request.method === 'HEAD' ? 'GET' : exchange.request.method;
@@ -46,7 +46,7 @@ async function answerGraphql(exchange: CallerExchange): Promise<Answer> {
   const limits = isOver(1, time) ? limitsSince(settings.limits ?? {}, time) : settings.limits;
   const focus = path.type === '' ? undefined : `${path.type}/${path.id}`;
   const context = {
-    ...{ store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference, baseUrl },
+    ...{ store, dialect, limits, documents, introspection, resolveIdentifiers, resolveReference },
     ...{ profiles, audit, requireAudit, fields, types },
     ...request,
     ...stated,

@@ -11,7 +11,6 @@ import { decide, readsAll } from '../../access/decide.js';
 import type { Interaction } from '../../access/rule.js';
 import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { trimBaseUrl } from '../../fhir/reference.js';
 import { pushTo } from '../../platform/collections.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { HandlerSettings, Route } from '../exchange/exchange.js';
@@ -63,7 +62,7 @@ function capabilityStatement(settings: HandlerSettings, caller: Caller | undefin
     date: started.toISOString(),
     kind: 'instance',
     software: { name: 'fhirgraph' },
-    implementation: { description: 'FHIR R4 service', url: trimBaseUrl(baseUrl) },
+    implementation: { description: 'FHIR R4 service', url: baseUrl },
     fhirVersion: store.model.version as CapabilityStatement['fhirVersion'],
     format: ['json', 'application/fhir+json'],
     patchFormat: ['application/json-patch+json'],

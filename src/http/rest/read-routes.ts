@@ -1,5 +1,4 @@
 import type { RestInteraction } from '../../audit/audit-record.js';
-import { trimBaseUrl } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { searchMembers } from '../../projects/members/search-members.js';
 import { repositoryOf } from '../../repository/create-repository.js';
@@ -194,7 +193,7 @@ async function posted(exchange: CallerExchange): Promise<URLSearchParams> {
 async function search(exchange: CallerExchange, parameters: URLSearchParams): Promise<Answer> {
   const { type } = exchange.path;
   if (type === 'ProjectMembership') {
-    const address = `${trimBaseUrl(exchange.settings.baseUrl)}/ProjectMembership`;
+    const address = `${exchange.settings.baseUrl}/ProjectMembership`;
     return answerMembers(exchange, exchange.caller.project, parameters, address);
   }
   return answerResource(await repositoryOf(repositoryFor(exchange)).search(type as never, parameters));

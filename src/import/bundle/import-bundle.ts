@@ -10,6 +10,7 @@ import { Pace } from '../../platform/pace.js';
 import { CallPace } from '../../store/guards.js';
 import { ATTEMPTS, isConflict, Overtaken, withRetries } from '../../store/with-retries.js';
 import { assertNotAborted } from '../../store/guards.js';
+import { serviceBaseUrl } from '../../store/store.js';
 import type { WriteResult } from '../../store/write.js';
 import { type BundleContent, type BundleEntry, readBundle } from '../entries/bundle-entries.js';
 import { BundleReads } from '../entries/read-entries.js';
@@ -66,11 +67,12 @@ export function importWith(
   options?: OperationOptions,
 ): Promise<ImportResult> {
   const work = async (bounded: ImportContext, facts: AuditFacts): Promise<ImportResult> => {
-    const trace = tracedBy(context, facts, context.baseUrl);
+    const trace = tracedBy(context, facts);
     const { model } = context.store;
-    if (trace !== undefined) facts.targets = await bundleTargets(model, bundle, undefined, context.baseUrl);
+    const baseUrl = serviceBaseUrl(context);
+    if (trace !== undefined) facts.targets = await bundleTargets(model, bundle, undefined, baseUrl);
     const result = await run(bundle, bounded, trace);
-    if (trace !== undefined) facts.targets = await bundleTargets(model, bundle, result.bundle, context.baseUrl);
+    if (trace !== undefined) facts.targets = await bundleTargets(model, bundle, result.bundle, baseUrl);
     facts.results = result.bundle.entry?.length ?? 0;
     return hasDecimalText(result.bundle) ? { ...result, bundle: await copyBundleForHost(result.bundle) } : result;
   };

@@ -3,7 +3,6 @@ import { assertFewValues } from '../../fhir/json/json-values.js';
 import { parseJson } from '../../fhir/json/parse-json.js';
 import { quote } from '../../fhir/messages.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { trimBaseUrl } from '../../fhir/reference.js';
 import {
   type AnyResource,
   DEFAULT_RESOURCE_VALUES,
@@ -192,7 +191,7 @@ export interface EntryRequest {
 }
 
 /**
- * @param baseUrl the service's own base; request URLs may carry it
+ * @param baseUrl the service's own base, without a slash at its end; request URLs may carry it
  * @throws FhirError `invalid`; `not-found` for an unknown type; `unsupported` for operations
  */
 export function parseEntryRequest(
@@ -272,8 +271,7 @@ function isRead(method: Method): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-function withoutBase(url: string, baseUrl: string | undefined): string {
-  const base = trimBaseUrl(baseUrl);
+function withoutBase(url: string, base: string | undefined): string {
   if (base !== undefined && url.startsWith(`${base}/`)) return url.slice(base.length + 1);
   return url.startsWith('/') ? url.slice(1) : url;
 }

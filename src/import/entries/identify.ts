@@ -133,7 +133,7 @@ async function identifyDelete(
   if (id !== undefined) {
     return { action: 'delete', entry, key: { type, id }, expect: statedVersion(entry), optimistic: false };
   }
-  const criteria = parseCondition(session.store.model, type, query!, session);
+  const criteria = parseCondition(session.store.model, type, query!);
   const match = await findMatch(type, criteria, deleted, session);
   if (match === undefined) return { action: 'nothing', entry };
   const expect = statedVersion(entry) ?? { version: match.versionId };
@@ -148,7 +148,7 @@ async function identifyCreate(
 ): Promise<PutEntry | MatchEntry> {
   const { type } = entry.request;
   const resource = entry.resource!;
-  const criteria = parseCondition(session.store.model, type, entry.ifNoneExist!, session);
+  const criteria = parseCondition(session.store.model, type, entry.ifNoneExist!);
   const stored = await findMatch(type, criteria, deleted, session);
   if (stored !== undefined) return { action: 'match', entry, key: { type, id: stored.resource.id! }, stored };
   const check: GuardedWrite = { kind: 'assert-no-match', query: { type, criteria } };
@@ -173,7 +173,7 @@ async function identifyUpdate(
   const { type, query } = entry.request;
   const resource = entry.resource!;
   const stated = statedVersion(entry);
-  const criteria = parseCondition(session.store.model, type, query!, session);
+  const criteria = parseCondition(session.store.model, type, query!);
   const match = await findMatch(type, criteria, deleted, session);
   if (match === undefined) {
     // With assigned ids, a fullUrl is only an identity inside the Bundle.
@@ -202,7 +202,7 @@ async function identifyPatch(
   const { type, id, query } = entry.request;
   const found =
     id === undefined
-      ? await findMatch(type, parseCondition(session.store.model, type, query!, session), deleted, session)
+      ? await findMatch(type, parseCondition(session.store.model, type, query!), deleted, session)
       : requireFound((await session.store.read([{ type, id }], session.options))[0], { type, id });
   if (found === undefined) throw new FhirError('not-found', `No ${type} matches the condition of the PATCH`);
   const { applyJsonPatch } = await loadJsonPatch();

@@ -1,6 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import { withChosenMeta } from '../../fhir/own-extensions.js';
-import { referenceTo, trimBaseUrl } from '../../fhir/reference.js';
+import { referenceTo } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { requireFound } from '../../interactions/interaction-session.js';
 import { MAX_COUNT, requestedPage } from '../../interactions/pages.js';
@@ -50,7 +50,6 @@ async function search(type: string, query: string, session: ImportSession): Prom
     session.store.model,
     type,
     new URLSearchParams(withoutEmpty(session.store.model, type, searchPairs(query)).map(([...pair]) => pair)),
-    session.baseUrl === undefined ? {} : { baseUrl: session.baseUrl },
   );
   const { count, offset } = requestedPage({ count: request.count ?? MAX_COUNT, offset: request.offset });
   const found = await session.store.search(
@@ -65,7 +64,7 @@ async function search(type: string, query: string, session: ImportSession): Prom
     session.options,
   );
   for (const { resource } of found.matches) session.trace?.show(resource);
-  const base = trimBaseUrl(session.baseUrl);
+  const base = session.baseUrl;
   const entry = found.matches.map(({ resource }) => ({
     ...(base === undefined ? {} : { fullUrl: `${base}/${referenceTo(type, resource.id!)}` }),
     resource: withChosenMeta(resource, session),

@@ -1,11 +1,10 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { keyText, trimBaseUrl } from '../../fhir/reference.js';
+import { keyText } from '../../fhir/reference.js';
 import type { AnyResource } from '../../fhir/resource.js';
 import { getOrCreate } from '../../platform/collections.js';
 import type { Pace } from '../../platform/pace.js';
 import { childrenOf, type Criteria } from '../../search/criteria/criteria.js';
 import { requiredCodes } from '../../search/criteria/value-test.js';
-import { localized } from '../../search/evaluate/localized.js';
 import { matches } from '../../search/evaluate/match.js';
 import { createSubject, type SearchSubject, type SearchWorld } from '../../search/evaluate/search-subject.js';
 import type { IndexEntry } from '../../search/index/index-entry.js';
@@ -22,22 +21,11 @@ export class BundleWorld implements SearchWorld {
   readonly #byCode = new Map<string, SubjectsByText>();
   /** By type and parameter, then by the target of the reference: for the conditions with `_has`. */
   readonly #byTarget = new Map<string, SubjectsByText>();
-  readonly #baseUrl: string | undefined;
 
-  private constructor(
-    private readonly model: FhirModel,
-    baseUrl: string | undefined,
-  ) {
-    this.#baseUrl = trimBaseUrl(baseUrl);
-  }
+  private constructor(private readonly model: FhirModel) {}
 
-  static async of(
-    model: FhirModel,
-    identified: readonly Identified[],
-    baseUrl: string | undefined,
-    pace: Pace,
-  ): Promise<BundleWorld> {
-    const world = new BundleWorld(model, baseUrl);
+  static async of(model: FhirModel, identified: readonly Identified[], pace: Pace): Promise<BundleWorld> {
+    const world = new BundleWorld(model);
     for (const one of identified) {
       if (pace.isSpent) await pace.next();
       if (one.action !== 'put' && one.action !== 'delete') continue;
@@ -73,9 +61,7 @@ export class BundleWorld implements SearchWorld {
   }
 
   #subjectOf(resource: AnyResource): SearchSubject {
-    return getOrCreate(this.#subjects, resource, () =>
-      localized(createSubject(this.model, resource, Date.now()), this.#baseUrl),
-    );
+    return getOrCreate(this.#subjects, resource, () => createSubject(this.model, resource, Date.now()));
   }
 
   *#ofType(type: string): Generator<SearchSubject, undefined> {

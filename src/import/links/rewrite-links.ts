@@ -202,7 +202,7 @@ export async function resolveConditionalReferences(
   }
   if (texts.size === 0) return identified;
 
-  const future = await BundleWorld.of(session.store.model, identified, session.baseUrl, pace);
+  const future = await BundleWorld.of(session.store.model, identified, pace);
   const answers = new Map<string, Promise<string>>();
   const resolved: Identified[] = [];
   for (const one of identified) {
@@ -241,7 +241,7 @@ function conditionalReferences(model: FhirModel, resource: AnyResource): Readonl
 
 async function resolveOne(text: string, future: BundleWorld, session: ImportSession, pace: Pace): Promise<string> {
   const [, type, query] = CONDITIONAL.exec(text) as unknown as [string, string, string];
-  const criteria = parseCondition(session.store.model, type, query, session);
+  const criteria = parseCondition(session.store.model, type, query);
   const own = await inTurns(future.matching(type, criteria), pace);
   const stored = own.length > 1 ? [] : await findMatches(type, criteria, future.touched, session);
   const ids = [...own, ...stored.map(({ resource }) => resource.id!)];

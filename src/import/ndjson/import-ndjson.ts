@@ -185,7 +185,7 @@ class NdjsonRun {
   #writeAudited(wanted: readonly WantedLine[], tally: Tally): Promise<readonly BadLine[]> {
     const context = this.#context;
     const facts: AuditFacts = { results: wanted.length };
-    const trace = tracedBy(context, facts, context.baseUrl);
+    const trace = tracedBy(context, facts);
     if (trace !== undefined) facts.targets = wanted.flatMap(targetsOf);
     const work = (bounded: NdjsonContext): Promise<readonly BadLine[]> =>
       this.#commit(wanted, { ...openSession(bounded, trace), guess: this.#session.guess }, tally);

@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { notFound, referenceTo, trimBaseUrl } from '../../fhir/reference.js';
+import { notFound, referenceTo } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import { projectOperation } from '../session/project-context.js';
@@ -26,8 +26,6 @@ export interface PatientErasureContext extends ErasureContext {
   readonly shared?: 'keep' | 'erase' | undefined;
   /** Types that are never erased. Default `['AuditEvent']`, so that the trail still shows who saw the record. */
   readonly keepTypes?: readonly string[] | undefined;
-  /** The service's own base URL: absolute references below it are local. Default: no absolute reference is local. */
-  readonly baseUrl?: string | undefined;
 }
 
 /** The resources of a patient that were erased, or would be. */
@@ -129,17 +127,9 @@ async function assertWritten({ store, options }: ErasureSession, key: ResourceKe
   if (found?.status === 'missing') throw notFound(key);
 }
 
-function scopeFrom(
-  id: string,
-  { shared = 'keep', keepTypes = ['AuditEvent'], baseUrl }: PatientErasureContext,
-): PatientScope {
+function scopeFrom(id: string, { shared = 'keep', keepTypes = ['AuditEvent'] }: PatientErasureContext): PatientScope {
   if (shared !== 'keep' && shared !== 'erase') throw new FhirError('invalid', 'shared must be keep or erase');
-  return {
-    id,
-    shared,
-    keepTypes: new Set(keepTypes),
-    baseUrl: baseUrl === undefined ? undefined : trimBaseUrl(baseUrl),
-  };
+  return { id, shared, keepTypes: new Set(keepTypes) };
 }
 
 function resultOf(patient: ResourceKey, { erased, kept }: PatientPlan, versions: number): PatientErasure {

@@ -58,7 +58,7 @@ export function eraseResource(type: ResourceType, id: string, context: ErasureCo
     facts.reason = reason;
     const key = { project: scopeOf(session, bounded.caller, type), type, id };
     await assertErasable(session, key);
-    await noteContent(session, key, tracedBy(bounded, facts, undefined));
+    await noteContent(session, key, tracedBy(bounded, facts));
     const [erased] = await eraseKeys(session, [key, ...directoryOf(key)], reason);
     if (erased?.versionId == null) throw notFound({ type, id });
     facts.targets = [{ type, id, versionId: erased.versionId }];

@@ -1,14 +1,14 @@
 import { compartmentCriteria } from '../../access/policy/policy-criteria.js';
 import { Container } from '../../fhir/container.js';
 import { FhirError } from '../../fhir/error.js';
-import { referenceTo, referenceText } from '../../fhir/reference.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { keyText, parseReference, referenceText, referenceTo } from '../../fhir/reference.js';
 import { type AnyResource, elementsOf } from '../../fhir/resource.js';
 import { addPatientsOf } from '../../search/index/patients-of.js';
 import { walkPlaces } from '../../search/index/places.js';
 import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
 import type { ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
-import { withBaseUrl } from '../../store/store-view.js';
 import type { ErasureSession } from './erasure-session.js';
 
 /**
@@ -31,7 +31,6 @@ export interface PatientScope {
   readonly id: string;
   readonly shared: 'keep' | 'erase';
   readonly keepTypes: ReadonlySet<string>;
-  readonly baseUrl: string | undefined;
 }
 
 /** The resources that erasing a patient erases and keeps. */
@@ -40,15 +39,11 @@ export class PatientPlan {
   readonly erased = new Map<string, ResourceKey>();
   readonly kept = new Map<string, KeptBecause>();
   readonly #binaries = new Set<string>();
-  readonly #search: ResourceStore['search'];
 
   constructor(
     private readonly session: ErasureSession,
     private readonly scope: PatientScope,
-  ) {
-    const based = withBaseUrl(session.store, scope.baseUrl);
-    this.#search = (query, options) => based.search(query, options);
-  }
+  ) {}
 
   /** Adds the current resources of the compartment. */
   async addCurrent(): Promise<void> {
@@ -56,7 +51,7 @@ export class PatientPlan {
     for (const type of compartmentTypes(store)) {
       const criteria = compartmentCriteria(store.model, type, { type: 'Patient', id: this.scope.id });
       const query = { project, type, criteria };
-      const matches = everyMatch(PAGE, (page, budget) => this.#search({ ...query, ...page }, { ...options, budget }));
+      const matches = everyMatch(PAGE, (page, budget) => store.search({ ...query, ...page }, { ...options, budget }));
       for await (const { resource } of matches) this.#add(resource);
     }
   }
@@ -89,7 +84,7 @@ export class PatientPlan {
         const state = found[index]!;
         const name = referenceTo('Binary', key.id);
         if (state.status === 'missing' || this.scope.keepTypes.has('Binary')) continue;
-        const owner = state.status === 'found' ? ownerOf(state.resource) : undefined;
+        const owner = state.status === 'found' ? ownerOf(state.resource, store.model) : undefined;
         const isFree = owner === undefined || owner === this.#patient || this.erased.has(owner);
         if (isFree) this.erased.set(name, key);
         else this.kept.set(name, 'linked');
@@ -156,22 +151,24 @@ export class PatientPlan {
 
   #patientsOf(resource: AnyResource): Set<string> {
     const ids = new Set<string>();
-    addPatientsOf(this.session.store.model, resource, this.scope.baseUrl, ids);
+    addPatientsOf(this.session.store.model, resource, ids);
     return ids;
   }
 
   /** Attachments link Binaries by their URL. */
   #noteBinaries(resource: AnyResource): void {
-    walkPlaces(elementsOf(resource), Container.of(resource), ({ url }, container) => {
-      const target = typeof url === 'string' ? container.resolve(url, this.scope.baseUrl) : undefined;
+    walkPlaces(elementsOf(resource), Container.of(this.session.store.model, resource), ({ url }, container) => {
+      const target = typeof url === 'string' ? container.resolve(url) : undefined;
       if (target?.kind === 'local' && target.type === 'Binary') this.#binaries.add(target.id);
     });
   }
 }
 
-/** The security context of a Binary, as `Type/id`. */
-function ownerOf(binary: AnyResource): string | undefined {
-  return referenceText(elementsOf(binary)['securityContext']);
+/** The security context of a Binary: `Type/id`, or as written if it leads elsewhere. */
+function ownerOf(binary: AnyResource, { baseUrl }: FhirModel): string | undefined {
+  const text = referenceText(elementsOf(binary)['securityContext']);
+  const owner = text === undefined ? undefined : parseReference(text, baseUrl);
+  return owner?.kind === 'local' ? keyText(owner) : text;
 }
 
 function compartmentTypes({ model }: ResourceStore): readonly string[] {

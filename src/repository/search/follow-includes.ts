@@ -1,7 +1,7 @@
 import type { GuardedKey } from '../../access/contract.js';
 import { Container } from '../../fhir/container.js';
 import { FhirError } from '../../fhir/error.js';
-import { keyText, parseReference } from '../../fhir/reference.js';
+import { keyText } from '../../fhir/reference.js';
 import { type AnyResource, elementsOf, isJsonObject } from '../../fhir/resource.js';
 import { ALL, or } from '../../search/criteria/criteria.js';
 import { compilePath } from '../../search/index/element-path.js';
@@ -249,14 +249,11 @@ class IncludeRun {
     return model.searchParameter(source, parameter)?.targets ?? model.resourceTypes;
   }
 
-  /** The local references of a resource by search parameter; absolute ones below the own base are local. */
+  /** The local references of a resource by search parameter. */
   #references(entries: readonly IndexEntry[]): { readonly parameter: string; readonly key: GuardedKey }[] {
-    const { baseUrl } = this.session;
     return entries.flatMap(({ parameter, group, value }) => {
-      if (value.kind !== 'reference' || group !== 0) return [];
-      if (!('url' in value)) return [{ parameter, key: { type: value.type, id: value.id } }];
-      const own = baseUrl === undefined ? undefined : parseReference(value.url, baseUrl);
-      return own?.kind === 'local' ? [{ parameter, key: { type: own.type, id: own.id } }] : [];
+      if (value.kind !== 'reference' || group !== 0 || 'url' in value) return [];
+      return [{ parameter, key: { type: value.type, id: value.id } }];
     });
   }
 }
@@ -294,7 +291,7 @@ class VersionsNamed {
     private readonly session: RepositorySession,
     private readonly resource: AnyResource,
   ) {
-    this.#container = Container.of(resource);
+    this.#container = Container.of(session.store.model, resource);
   }
 
   /** The versions that the references of a search parameter name of a target. */
@@ -327,7 +324,7 @@ class VersionsNamed {
 
   #add(value: unknown, container: Container, found: Map<string, Set<Version>>): void {
     const text = isJsonObject(value) ? value['reference'] : undefined;
-    const target = typeof text === 'string' ? container.resolve(text, this.session.baseUrl) : undefined;
+    const target = typeof text === 'string' ? container.resolve(text) : undefined;
     if (target?.kind !== 'local') return;
     const key = keyText(target);
     const versions = found.get(key);

@@ -18,7 +18,8 @@ import { insideGroup, insideParameter } from './inside.js';
 const HELD_APART: ReadonlySet<string> = new Set(['_id', '_lastUpdated']);
 
 /**
- * Extracts all index entries of a resource.
+ * Extracts all index entries of a resource. An absolute reference below the base of the model has the entry of the
+ * relative one.
  *
  * `_id` and `_lastUpdated` are excluded: stores keep them in the resource's row. Malformed elements are skipped, so
  * this never throws for data of any shape; an unknown type has no entries.
@@ -28,7 +29,7 @@ const HELD_APART: ReadonlySet<string> = new Set(['_id', '_lastUpdated']);
  * // [{ parameter: 'active', group: 0, value: { kind: 'token', code: 'true' } }, …]
  */
 export function indexEntries(model: FhirModel, resource: AnyResource): IndexEntry[] {
-  const writer = new IndexWriter(model, elementsOf(resource), Container.of(resource));
+  const writer = new IndexWriter(model, elementsOf(resource), Container.of(model, resource));
   for (const index of indexersOf(model, resource.resourceType)) index(writer.resource, writer);
   if (model.isResourceType(resource.resourceType)) addSecurityLabels(writer);
   // Few resources contain others.

@@ -146,7 +146,9 @@ function indexReference(model: FhirModel, type: string): ValueIndexer | undefine
 
 const REFERENCE_INDEXERS: ReadonlyMap<string, ValueIndexer> = new Map<string, ValueIndexer>([
   ['Reference', indexReferenceElement],
-  ...['canonical', 'uri', 'url'].map((type): [string, ValueIndexer] => [type, indexUrl]),
+  ['canonical', indexCanonical],
+  ['uri', indexUrl],
+  ['url', indexUrl],
 ]);
 
 function indexReferenceElement(reference: unknown, writer: IndexWriter): void {
@@ -183,7 +185,9 @@ function indexLiteral(text: string, container: Container, writer: IndexWriter): 
 /** @returns false for text that is not an absolute URL */
 function addUrl(text: string | undefined, writer: IndexWriter): boolean {
   const parsed = text === undefined ? undefined : parseReference(text);
-  if (parsed?.kind === 'foreign') writer.add({ kind: 'reference', url: withoutVersion(parsed.url) });
+  const own = parsed?.kind === 'foreign' ? parseReference(parsed.url, writer.container.baseUrl) : undefined;
+  if (own?.kind === 'local') writer.add({ kind: 'reference', type: own.type, id: own.id });
+  else if (parsed?.kind === 'foreign') writer.add({ kind: 'reference', url: withoutVersion(parsed.url) });
   else if (parsed?.kind === 'urn') writer.add({ kind: 'reference', url: parsed.urn });
   else return false;
   return true;
@@ -201,7 +205,13 @@ function indexResource(resource: unknown, writer: IndexWriter): void {
   if (!addUrl(container.url, writer)) writer.markPresent();
 }
 
-/** A canonical is indexed by its URL, unless it is a relative reference or a fragment. */
+/** A canonical names a resource wherever it is, so an absolute one is indexed as written, whatever its base. */
+function indexCanonical(value: unknown, writer: IndexWriter): void {
+  if (isText(value) && parseReference(value)?.kind === 'foreign') writer.add({ kind: 'reference', url: value });
+  else indexUrl(value, writer);
+}
+
+/** A URL is indexed as written, unless it leads to a resource of this service or is a fragment. */
 function indexUrl(value: unknown, writer: IndexWriter): void {
   if (typeof value !== 'string' || value === '') return;
   const target = writer.container.resolve(value);

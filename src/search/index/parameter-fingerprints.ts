@@ -1,3 +1,4 @@
+import type { SearchParameterDefinition } from '../../fhir/model/definition-types.js';
 import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
 import { sha256Of } from '../../platform/crypto.js';
 import { getOrCreate } from '../../platform/collections.js';
@@ -13,7 +14,7 @@ type Fingerprints = ParameterFingerprints[string];
 
 /**
  * A short text per search parameter that is equal in every process in which the parameter has the same index rows, and
- * differs as soon as the parameter, any type or the extraction changes.
+ * differs as soon as the parameter, any type or the extraction changes; for references, also as soon as the base URL does.
  *
  * All types count for every parameter, because an expression can lead through any of them (extensions, contained resources,
  * `Bundle.entry.resource`), and because they change with releases of FHIR and of Medplum's types only.
@@ -30,9 +31,16 @@ export function fingerprintsOfType(model: FhirModel, type: string): Fingerprints
     const shared = `${INDEX_VERSION} ${model.typesFingerprint}`;
     const parameters = [...model.searchParameters(type).values()].filter(({ code }) => !isHeldApart(code));
     return Object.fromEntries(
-      parameters.map((parameter) => [parameter.code, digest(shared, { ...parameter, short: '', url: undefined })]),
+      parameters.map((parameter) => {
+        const baseUrl = readsReferences(parameter) ? model.baseUrl : undefined;
+        return [parameter.code, digest(shared, { ...parameter, short: '', url: undefined, baseUrl })];
+      }),
     );
   });
+}
+
+function readsReferences({ type, components = [] }: SearchParameterDefinition): boolean {
+  return type === 'reference' || components.some((component) => component.type === 'reference');
 }
 
 const knownTypes = perModel(() => new Map<string, Fingerprints>());
@@ -42,7 +50,8 @@ const knownTypes = perModel(() => new Map<string, Fingerprints>());
  * parameters; models that differ only in human-readable texts have different ones.
  */
 export function indexFingerprint(model: FhirModel): string {
-  return `${INDEX_VERSION}.${model.fingerprint}`;
+  const { fingerprint, baseUrl } = model;
+  return `${INDEX_VERSION}.${fingerprint}${baseUrl === undefined ? '' : ` ${baseUrl}`}`;
 }
 
 /** A digest of 72 bits. */

@@ -9,21 +9,15 @@ import { compilePath, type Visitor } from './element-path.js';
  * (https://hl7.org/fhir/R4/compartmentdefinition-patient.html), the Patient itself, and for a Bundle the patients of
  * its entries, if they belong to this service. Where nobody states the base of an entry, or none is known here,
  * it may belong to this service, and counts.
- *
- * @param baseUrl the service's own base, without a trailing slash: absolute references below it are local
  */
-export function addPatientsOf(
-  model: FhirModel,
-  resource: AnyResource,
-  baseUrl: string | undefined,
-  ids: Set<string>,
-): void {
-  addPatientsIn(model, elementsOf(resource), { container: Container.of(resource), baseUrl, ids });
+export function addPatientsOf(model: FhirModel, resource: AnyResource, ids: Set<string>): void {
+  addPatientsIn(model, elementsOf(resource), { container: Container.of(model, resource), ids });
 }
 
 function addPatientsIn(model: FhirModel, resource: JsonObject, found: Found): void {
   const { resourceType: type, id, entry: entries } = resource;
-  const { container, baseUrl, ids } = found;
+  const { container, ids } = found;
+  const { baseUrl } = model;
   if (type === 'Patient') {
     const url =
       container.url === undefined || baseUrl === undefined ? undefined : parseReference(container.url, baseUrl);
@@ -43,31 +37,22 @@ function addPatientsIn(model: FhirModel, resource: JsonObject, found: Found): vo
  * {@link addPatientsOf} for a resource that a store returned. A version that the store keeps in memory is walked
  * once, not with each answer that shows it.
  */
-export function addPatientsOfStored(
-  model: FhirModel,
-  resource: AnyResource,
-  baseUrl: string | undefined,
-  ids: Set<string>,
-): void {
-  if (!Object.isFrozen(resource)) return addPatientsOf(model, resource, baseUrl, ids);
+export function addPatientsOfStored(model: FhirModel, resource: AnyResource, ids: Set<string>): void {
+  if (!Object.isFrozen(resource)) return addPatientsOf(model, resource, ids);
   const known = KNOWN(model);
-  let versions = known.get(baseUrl);
-  if (versions === undefined) known.set(baseUrl, (versions = new WeakMap()));
-  let patients = versions.get(resource);
+  let patients = known.get(resource);
   if (patients === undefined) {
     const found = new Set<string>();
-    addPatientsOf(model, resource, baseUrl, found);
-    versions.set(resource, (patients = [...found]));
+    addPatientsOf(model, resource, found);
+    known.set(resource, (patients = [...found]));
   }
   for (const id of patients) ids.add(id);
 }
 
-/** By the base of the service, of which a process has few. */
-const KNOWN = perModel(() => new Map<string | undefined, WeakMap<AnyResource, readonly string[]>>());
+const KNOWN = perModel(() => new WeakMap<AnyResource, readonly string[]>());
 
 interface Found {
   readonly container: Container;
-  readonly baseUrl: string | undefined;
   readonly ids: Set<string>;
 }
 
@@ -92,12 +77,13 @@ function compile(model: FhirModel, type: string): Visitor<Found> | null {
 /** Where almost all of these references lead. */
 const PATIENT = ['Patient'] as const;
 
-function addReference(value: unknown, { container, baseUrl, ids }: Found): void {
+function addReference(value: unknown, { container, ids }: Found): void {
   const text = isJsonObject(value) ? value['reference'] : undefined;
   if (typeof text !== 'string') return;
-  const target = container.resolve(text, baseUrl, PATIENT);
+  const target = container.resolve(text, PATIENT);
   const isUnstated =
-    (target?.kind === 'nowhere' && target.reason === 'base') || (target?.kind === 'foreign' && baseUrl === undefined);
+    (target?.kind === 'nowhere' && target.reason === 'base') ||
+    (target?.kind === 'foreign' && container.baseUrl === undefined);
   const reference = isUnstated ? parseReference(text) : target;
   if (reference?.kind === 'local' && reference.type === 'Patient') ids.add(reference.id);
 }

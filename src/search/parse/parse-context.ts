@@ -13,8 +13,6 @@ export interface SearchOptions {
    * arguments. Default true.
    */
   readonly modifiers?: boolean | undefined;
-  /** The service's own base: absolute references below it count as local. Default: none do. */
-  readonly baseUrl?: string | undefined;
   /** The reference time of prefix `ap`. Default: the time of the call. */
   readonly now?: Date | undefined;
 }
@@ -32,7 +30,6 @@ export const MAX_COMPARISONS = 10_000;
 export interface ParseContext {
   readonly model: FhirModel;
   readonly modifiers: boolean;
-  readonly baseUrl: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
   /** Whether `loinc`, `snomed`, `rxnorm` and `ucum` are aliases of their systems, as in `_filter`. */
@@ -46,7 +43,6 @@ export function createParseContext(model: FhirModel, options: SearchOptions = {}
   return {
     model,
     modifiers: options.modifiers ?? true,
-    baseUrl: options.baseUrl,
     now: (options.now ?? new Date()).getTime(),
     systemAliases: false,
     budget: { comparisons: MAX_COMPARISONS },

@@ -253,7 +253,7 @@ export function parseReferenceValue(
     return targets === undefined ? { kind: 'reference', id: text } : { kind: 'reference', types: targets, id: text };
   }
   // A canonical is compared literally, whatever its base.
-  const reference = parseReference(text, parameter.canonicals === true ? undefined : context.baseUrl);
+  const reference = parseReference(text, parameter.canonicals === true ? undefined : context.model.baseUrl);
   switch (reference?.kind) {
     case 'local':
       if (!context.model.isResourceType(reference.type)) {

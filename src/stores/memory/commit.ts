@@ -25,7 +25,6 @@ import type {
   WriteResult,
 } from '../../store/write.js';
 import type { HeldVersion, Holding, ProjectData } from './project-data.js';
-import { LocalWorld } from './local-world.js';
 import { findingFirst } from './search.js';
 import { TimeLimit, within } from './time-limit.js';
 
@@ -98,8 +97,7 @@ class Commit {
 
   *asserting({ query }: NoMatchAssertion, index: number, deadline: number | undefined): Generator<void, void> {
     const time = new TimeLimit(deadline);
-    const world = new LocalWorld(this.#dataOf(query.project), query.baseUrl);
-    const match = yield* within(time, findingFirst(world, query, time));
+    const match = yield* within(time, findingFirst(this.#dataOf(query.project), query, time));
     if (match !== undefined) throw matchFound(index, referenceTo(match.type, match.id));
   }
 

@@ -5,6 +5,11 @@ export interface MemoryStoreOptions {
   /** The definitions. Default: FHIR R4 with Medplum's types. */
   readonly model?: FhirModel | undefined;
   /**
+   * The base URL of the service, such as `https://clinic.example/fhir/R4`: references below it are local, as
+   * `Patient/1` is. Default: that of `model`.
+   */
+  readonly baseUrl?: string | undefined;
+  /**
    * Largest resource that may be written, in bytes of its JSON text as UTF-8; larger ones are refused with `too-costly`.
    * Default 16 MiB, at most 128 MiB.
    */

@@ -145,12 +145,13 @@ export class ProjectData implements SearchWorld {
     for (const [name, byId] of this.#byType) if (type === undefined || type === name) yield* byId.values();
   }
 
-  /** Current resources of a type, by ascending id; ordered in steps when first asked for. */
-  *subjects(type: string): Generator<void, readonly SearchSubject[]> {
+  /** Current resources of a type by ascending id, from an id on if given; ordered in steps when first asked for. */
+  *subjects(type: string, after?: string): Generator<void, Iterable<SearchSubject>> {
     const steps = getOrCreate(this.#ordered, type, () => {
       return new SharedSteps(sorting([...this.#current(type)], (a, b) => compareIds(a.id, b.id), { run: STEP }));
     });
-    return yield* steps.finishing();
+    const ordered = yield* steps.finishing();
+    return after === undefined ? ordered : from(ordered, after);
   }
 
   find(type: string, id: string): SearchSubject | undefined {
@@ -160,11 +161,6 @@ export class ProjectData implements SearchWorld {
   referencing(type: string, parameter: string, target: ReferenceTarget): Iterable<SearchSubject> {
     const referring = this.#referring.get(referenceTo(target.type, target.id));
     return referring?.get(linkName(type, parameter)) ?? [];
-  }
-
-  /** The resources of a type whose reference parameter has the absolute URL. */
-  referencingUrl(type: string, parameter: string, url: string): Iterable<SearchSubject> {
-    return this.#referring.get(url)?.get(linkName(type, parameter)) ?? [];
   }
 
   /**
@@ -257,6 +253,12 @@ function placeOf(timeline: readonly TimelineEntry[], { updated, sequence }: Held
   });
 }
 
+/** The subjects whose ids come after an id. */
+function* from(ordered: readonly SearchSubject[], after: string): Iterable<SearchSubject> {
+  let place = firstPlace(ordered.length, (one) => ordered[one]!.id <= after);
+  for (; place < ordered.length; place++) yield ordered[place]!;
+}
+
 /** One of so many resources of a type has a value that few have. */
 const FEW = 8;
 
@@ -266,9 +268,8 @@ function* links(subject: SearchSubject): Iterable<readonly [target: string, link
     // What resources inside refer to is reached by chains alone.
     if (parameter.startsWith('#')) continue;
     for (const { value } of entries) {
-      if (value.kind !== 'reference') continue;
-      const target = 'url' in value ? value.url : referenceTo(value.type, value.id);
-      yield [target, linkName(subject.type, parameter)];
+      if (value.kind !== 'reference' || 'url' in value) continue;
+      yield [referenceTo(value.type, value.id), linkName(subject.type, parameter)];
     }
   }
 }

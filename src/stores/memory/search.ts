@@ -4,14 +4,14 @@ import { matches } from '../../search/evaluate/match.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
 import type { SearchQuery } from '../../store/search-query.js';
-import type { LocalWorld } from './local-world.js';
 import type { PageCut } from '../cut-page.js';
 import { cutting, type FoundPage } from './page.js';
+import type { ProjectData } from './project-data.js';
 import type { TimeLimit } from './time-limit.js';
 
 /** The page of a search, in steps. Nothing may be written between them. */
 export function* searching(
-  data: LocalWorld,
+  data: ProjectData,
   query: SearchQuery,
   cut: PageCut,
   time: TimeLimit,
@@ -19,7 +19,7 @@ export function* searching(
   const { type, criteria, sort, total } = query;
   const few = yield* candidates(data, type, criteria);
   if (few !== undefined || sort !== undefined || cut.edge?.before === true) {
-    const from = few ?? (yield* data.subjects(type, undefined));
+    const from = few ?? (yield* data.subjects(type));
     return yield* cutting(yield* selecting(from, data, criteria, time), sort, cut, time);
   }
   // They come in order, so the page is found when it is full.
@@ -31,7 +31,7 @@ export function* searching(
 
 /** The first match of a query, whatever its page, in steps. */
 export function* findingFirst(
-  data: LocalWorld,
+  data: ProjectData,
   { project, type, criteria, sort }: SearchQuery,
   time: TimeLimit,
 ): Generator<void, SearchSubject | undefined> {
@@ -41,7 +41,7 @@ export function* findingFirst(
 
 /** The page of those matches that point to the target with the parameter, in steps. */
 export function* searchingReferring(
-  data: LocalWorld,
+  data: ProjectData,
   { type, criteria, sort }: SearchQuery,
   parameter: string,
   target: ReferenceTarget,
@@ -54,7 +54,7 @@ export function* searchingReferring(
 
 function* selecting(
   from: Iterable<SearchSubject>,
-  data: LocalWorld,
+  data: ProjectData,
   criteria: Criteria,
   time: TimeLimit,
   enough = Infinity,
@@ -81,7 +81,7 @@ const TESTS = 32;
  * Resources that may match, if a conjunct limits them by id, code, text or reference; undefined: any of the type.
  */
 function* candidates(
-  data: LocalWorld,
+  data: ProjectData,
   type: string,
   criteria: Criteria,
 ): Generator<void, Iterable<SearchSubject> | undefined> {
@@ -108,7 +108,7 @@ function* candidates(
 }
 
 function referring(
-  data: LocalWorld,
+  data: ProjectData,
   type: string,
   parameter: string,
   types: readonly string[],

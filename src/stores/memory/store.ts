@@ -25,7 +25,6 @@ import type { MemoryStoreOptions } from './config.js';
 import { type HeldVersion, type Holding, ProjectData } from './project-data.js';
 import { purgeHistory, removalOf } from './removal.js';
 import { resourceBytes, resourceValues } from '../../store/json-text.js';
-import { LocalWorld } from './local-world.js';
 import { cutOf } from '../cut-page.js';
 import type { FoundPage } from './page.js';
 import { searching, searchingReferring } from './search.js';
@@ -74,7 +73,7 @@ export class MemoryStore implements ResourceStore {
   readonly #reading = new Set<Promise<unknown>>();
 
   constructor(options: MemoryStoreOptions = {}) {
-    this.model = options.model ?? R4;
+    this.model = (options.model ?? R4).withBaseUrl(options.baseUrl);
     this.maxResourceBytes = resourceBytes(options.maxResourceBytes);
     this.maxResourceValues = resourceValues(options.maxResourceValues);
     this.#changeRetention = changeRetention(options.changeRetention);
@@ -90,11 +89,11 @@ export class MemoryStore implements ResourceStore {
 
   search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     const { model } = this;
-    return this.#inSteps(options, query, function* (world, data, time) {
+    return this.#inSteps(options, query, function* (data, time) {
       const cut = cutOf(model, query);
       return yield* toPage(
         data,
-        yield* searching(world, query, cut, time),
+        yield* searching(data, query, cut, time),
         query,
         new CallTexts(options, query.shortens),
       );
@@ -108,12 +107,12 @@ export class MemoryStore implements ResourceStore {
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
     const { model } = this;
-    return this.#inSteps(options, query, function* (world, data, time) {
+    return this.#inSteps(options, query, function* (data, time) {
       const pages: SearchPage[] = [];
       const cut = cutOf(model, query);
       const texts = new CallTexts(options);
       for (const target of targets) {
-        const found = yield* searchingReferring(world, query, parameter, target, cut, time);
+        const found = yield* searchingReferring(data, query, parameter, target, cut, time);
         pages.push(yield* toPage(data, found, query, texts));
         yield;
       }
@@ -178,13 +177,13 @@ export class MemoryStore implements ResourceStore {
   /** Does work that other work interrupts, but no commit. */
   #inSteps<Result>(
     options: CallOptions | undefined,
-    { project, baseUrl }: SearchQuery,
-    work: (world: LocalWorld, data: ProjectData, time: TimeLimit) => Generator<void, Result>,
+    { project }: SearchQuery,
+    work: (data: ProjectData, time: TimeLimit) => Generator<void, Result>,
   ): Promise<Result> {
     return this.#whenWhole(options, () => {
       const data = this.#dataOf(project);
       const time = new TimeLimit(options?.deadline);
-      const steps = within(time, work(new LocalWorld(data, baseUrl), data, time));
+      const steps = within(time, work(data, time));
       const reading = inTurns(steps, new CallPace(options));
       const end = (): void => void this.#reading.delete(reading);
       this.#reading.add(reading);

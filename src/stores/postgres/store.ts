@@ -44,7 +44,6 @@ import { PostgresSegments } from './segments/segments.js';
 import { SmallCommits } from './commit/small-commits.js';
 import { SmallReads } from './search/small-reads.js';
 import { Statistics } from './maintenance/statistics.js';
-import { NeededBases } from './search/needed-bases.js';
 import { search, type SearchIndex } from './search/search.js';
 import { searchByReference } from './search/search-by-reference.js';
 import { typeHistory } from './search/type-history.js';
@@ -84,7 +83,6 @@ export class PostgresStore implements ResourceStore {
   readonly #background: BackgroundWork;
   readonly #preparation: Preparation;
   readonly #statistics: Statistics;
-  readonly #bases: NeededBases;
   readonly #segments: PostgresSegments;
   readonly #refresh: SegmentRefresh;
   readonly #config: PostgresStoreConfig;
@@ -123,7 +121,6 @@ export class PostgresStore implements ResourceStore {
     this.#work = new IndexWork(writer, this.#status, this.model, this.#config.attempts);
     this.#background = backgroundReindexing(this.#work, storeError);
     this.#preparation = new Preparation(writer, this.#config, this.#status, this.#work, this.#background);
-    this.#bases = new NeededBases(this.model);
     this.#statistics = new Statistics(writer);
     this.#feedUpkeep = new FeedUpkeep(writer, this.#config.changeRetention);
   }
@@ -139,8 +136,8 @@ export class PostgresStore implements ResourceStore {
 
   async search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
     return this.#answer(options, (bounded) =>
-      this.#searched(query, [], bounded, (local, index) =>
-        search(this.model, local, { ...index, texts: new CallTexts(options, query.shortens) }),
+      this.#searched(query, [], bounded, (index) =>
+        search(this.model, query, { ...index, texts: new CallTexts(options, query.shortens) }),
       ),
     );
   }
@@ -152,8 +149,8 @@ export class PostgresStore implements ResourceStore {
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
     return this.#answer(options, (bounded) =>
-      this.#searched(query, [parameter], bounded, (local, index) =>
-        searchByReference(this.model, local, parameter, targets, { ...index, texts: new CallTexts(options) }, options),
+      this.#searched(query, [parameter], bounded, (index) =>
+        searchByReference(this.model, query, parameter, targets, { ...index, texts: new CallTexts(options) }, options),
       ),
     );
   }
@@ -360,7 +357,7 @@ export class PostgresStore implements ResourceStore {
     query: SearchQuery,
     beside: readonly string[],
     options: CallOptions | undefined,
-    find: (query: SearchQuery, index: SearchIndex) => Promise<Result>,
+    find: (index: SearchIndex) => Promise<Result>,
   ): Promise<Result> {
     const { project, type, criteria, sort } = query;
     const parameters = (): readonly TypeParameter[] => parametersOf(type, criteria, sort, beside);
@@ -370,7 +367,7 @@ export class PostgresStore implements ResourceStore {
     };
     const work = this.#config.opening === 'reader' || this.#isJoined ? NO_WORK : this.#refresh;
     return this.#status.whileSearchable(project, parameters, places, (index) =>
-      this.#bases.find(query, beside, { ...index, segments: this.#segments, work }, find),
+      find({ ...index, segments: this.#segments, work }),
     );
   }
 

@@ -34,18 +34,15 @@ export class Evaluation {
   readonly #segments: TypeSegments;
   readonly #rows: LoadedRows;
   readonly #fingerprints: FingerprintsOf;
-  readonly #base: string | undefined;
   /** By type and segment. */
   readonly #known = new Map<Segment, Map<Criteria, Matches>>();
   /** The matches of the inner criteria of chains and `has`. */
   readonly #inner = new Map<string, Map<Criteria, readonly Matches[]>>();
 
-  /** @param base absolute references below it are local */
-  constructor(segments: TypeSegments, rows: LoadedRows, fingerprints: FingerprintsOf, base: string | undefined) {
+  constructor(segments: TypeSegments, rows: LoadedRows, fingerprints: FingerprintsOf) {
     this.#segments = segments;
     this.#rows = rows;
     this.#fingerprints = fingerprints;
-    this.#base = base;
   }
 
   /** Reads the headers, then the directories, of all that criteria and a sort refer to. */
@@ -150,7 +147,7 @@ export class Evaluation {
         }
         break;
       case 'last-updated':
-        addRunMatches(segment.run(LAST_UPDATED)!, { test: criteria.test, base: undefined }, into);
+        addRunMatches(segment.run(LAST_UPDATED)!, { test: criteria.test }, into);
         break;
       case 'match':
       case 'missing':
@@ -173,7 +170,7 @@ export class Evaluation {
 
   #addMatch({ parameter, test }: MatchCriteria, segment: Segment, into: Matches): void {
     const run = segment.run(test.kind === 'string' ? foldedRun(parameter) : parameter);
-    if (run !== undefined) addRunMatches(run, { test, base: this.#base }, into);
+    if (run !== undefined) addRunMatches(run, { test }, into);
   }
 
   #addComposite({ parameter, tests }: CompositeCriteria, segment: Segment, into: Matches): void {
@@ -182,7 +179,7 @@ export class Evaluation {
     if (tests.length !== 2) return void into.addUnsure(run.directory.present);
     const [one, other] = tests as readonly [ValueTest, ValueTest];
     const [first, test] = isInterval(one.kind) ? [other, one] : [one, other];
-    addRunMatches(run, { first, test, base: this.#base }, into);
+    addRunMatches(run, { first, test }, into);
   }
 
   /** Resources inside the referring one are tested per resource: few have any. */
@@ -197,7 +194,7 @@ export class Evaluation {
     if (targets === undefined) return void into.addUnsure(run.directory.present);
     const matching = this.#inner.get(type)!.get(of)!;
     forAll([...targets.entries()], ([index, target]) => {
-      addReferring(run, linksTo(run, type, target, this.#base, this.#rows.cache), matching[index]!, into);
+      addReferring(run, linksTo(run, type, target, this.#rows.cache), matching[index]!, into);
     });
   }
 
@@ -210,7 +207,7 @@ export class Evaluation {
       if (!this.#knows(from, parameter, source) || run?.directory.partial.isEmpty === false) {
         into.addUnsure(segment.live);
       } else if (run?.kind === 'reference') {
-        addReferred(run, linksTo(run, type, segment, this.#base, this.#rows.cache), matching[index]!, into);
+        addReferred(run, linksTo(run, type, segment, this.#rows.cache), matching[index]!, into);
       }
     });
   }

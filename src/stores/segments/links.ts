@@ -15,12 +15,11 @@ interface Links {
   readonly targets: Uint16Array;
 }
 
-/** @param base absolute references below it are local */
-export function linksTo(run: Run, type: string, target: Segment, base: string | undefined, cache: SegmentCache): Links {
-  const name = `links ${JSON.stringify([run.segment.id, run.name, target.id, type, base])}`;
+export function linksTo(run: Run, type: string, target: Segment, cache: SegmentCache): Links {
+  const name = `links ${JSON.stringify([run.segment.id, run.name, target.id, type])}`;
   let links = cache.get(name) as Links | undefined;
   if (links === undefined) {
-    links = joined(run, type, target, base);
+    links = joined(run, type, target);
     cache.set(name, links, links.from.length * BYTES_PER_LINK + 100);
   }
   return links;
@@ -29,18 +28,17 @@ export function linksTo(run: Run, type: string, target: Segment, base: string | 
 const BYTES_PER_LINK = 12;
 
 /** Ids and references have the same order, so one pass over both finds all pairs. */
-function joined(run: Run, type: string, target: Segment, base: string | undefined): Links {
+function joined(run: Run, type: string, target: Segment): Links {
   const ids = target.ids();
   const found: (readonly [part: number, from: number, to: number, target: number])[] = [];
-  for (const start of base === undefined ? [`${type}/`] : [`${type}/`, `${base}/${type}/`]) {
-    for (let part = 0; part < run.directory.parts.length; part++) {
-      let position = 0;
-      forTexts(run, part, startingWith(start), (text, from, to) => {
-        const id = text.slice(start.length);
-        while (position < ids.length && ids[position]! < id) position++;
-        if (ids[position] === id) found.push([part, from, to, position]);
-      });
-    }
+  const start = `${type}/`;
+  for (let part = 0; part < run.directory.parts.length; part++) {
+    let position = 0;
+    forTexts(run, part, startingWith(start), (text, from, to) => {
+      const id = text.slice(start.length);
+      while (position < ids.length && ids[position]! < id) position++;
+      if (ids[position] === id) found.push([part, from, to, position]);
+    });
   }
   return {
     parts: Uint16Array.from(found, ([part]) => part),

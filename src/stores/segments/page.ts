@@ -7,7 +7,6 @@ import { forAll } from './evaluation.js';
 import type { PositionSet } from './position-set.js';
 import { RunCursor } from './run-cursor.js';
 import { SIZES } from './run-format.js';
-import { hasText, startingWith } from './run-matches.js';
 import type { Segment } from './segment.js';
 
 /** Members of a segment. */
@@ -38,16 +37,12 @@ export function placeOf({ position: { values, id } }: PageEdge, keys: readonly S
 }
 
 /** Whether the runs of the segments give the order of `compareSubjects`. */
-export function isOrdered(segments: readonly Segment[], keys: readonly SortKey[], base: string | undefined): boolean {
+export function isOrdered(segments: readonly Segment[], keys: readonly SortKey[]): boolean {
   const others = keys.filter(({ parameter }) => !isHeldApart(parameter));
   return forAll(others, ({ parameter }) =>
     forAll(segments, (segment) => {
       const run = segment.run(parameter);
-      if (run === undefined) return true;
-      if (run.directory.hasCut || !run.directory.partial.isEmpty) return false;
-      if (base === undefined || run.kind !== 'reference') return true;
-      // These would be ordered as local references.
-      return run.directory.parts.every((_, part) => !hasText(run, part, startingWith(`${base}/`)));
+      return run === undefined || (!run.directory.hasCut && run.directory.partial.isEmpty);
     }).every(Boolean),
   ).every(Boolean);
 }

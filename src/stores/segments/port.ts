@@ -106,12 +106,7 @@ export interface SegmentPort {
   /** The first current resources after an id, by ascending id. */
   resourcesAfter(type: string, id: string | undefined, limit: number): Answer<readonly IndexedResource[]>;
   /** The ids among these of resources that match. */
-  matching(
-    type: string,
-    criteria: Criteria,
-    ids: readonly string[],
-    baseUrl: string | undefined,
-  ): Answer<readonly string[]>;
+  matching(type: string, criteria: Criteria, ids: readonly string[]): Answer<readonly string[]>;
   /** Writes a change in one transaction. @returns false if the list is not the expected one; nothing is written then */
   write(type: string, change: SegmentChange): Answer<boolean>;
 }

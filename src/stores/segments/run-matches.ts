@@ -20,8 +20,6 @@ interface RunTest {
   readonly test: ValueTest;
   /** Of a composite: the test of the first value of a pair. */
   readonly first?: ValueTest | undefined;
-  /** The service's own base: absolute references below it are local. */
-  readonly base: string | undefined;
 }
 
 /**
@@ -66,7 +64,7 @@ class Judge {
 
   /** The qualifier of all entries of a part, or of an entry of the mixed part. */
   read(text: string): Qualifier {
-    return readQualifier(text, this.#run.directory.isPair, this.#test.base);
+    return readQualifier(text, this.#run.directory.isPair);
   }
 
   numbered(number: number): Qualifier {
@@ -74,10 +72,10 @@ class Judge {
   }
 
   text(qualifier: Qualifier, text: string): Verdict {
-    const { test, base } = this.#test;
+    const { test } = this.#test;
     if (qualifier.isCut || isCut(text)) return 'unsure';
     if (!this.#firstPasses(qualifier)) return undefined;
-    return testValue(test, valueOf(this.#run.kind, qualifier.parts, { text }, base)) ? 'sure' : undefined;
+    return testValue(test, valueOf(this.#run.kind, qualifier.parts, { text })) ? 'sure' : undefined;
   }
 
   /** Of an interval: whether its unit passes, whatever its bounds. */
@@ -187,17 +185,10 @@ export function forTexts(
   }
 }
 
-/** Whether a part has a text in a range. */
-export function hasText(run: Run, part: number, range: TextRange): boolean {
-  let has = false;
-  forTexts(run, part, range, () => (has = true));
-  return has;
-}
-
 const EVERY: readonly TextRange[] = [{ from: '', isPrefix: true }];
 
 /** Where the texts of passing values are. */
-function rangesOf({ test, base }: RunTest): readonly TextRange[] {
+function rangesOf({ test }: RunTest): readonly TextRange[] {
   switch (test.kind) {
     case 'token': {
       const codes = testedCodes(test);
@@ -236,8 +227,7 @@ function rangesOf({ test, base }: RunTest): readonly TextRange[] {
       if (url !== undefined && version === 'below') return [only(url), startingWith(`${url}.`)];
       if (url !== undefined) return canonicalRanges(url);
       if (types === undefined) return EVERY;
-      const starts = base === undefined ? [''] : ['', `${base}/`];
-      const names = types.flatMap((type) => starts.map((start) => `${start}${type}/${id ?? ''}`));
+      const names = types.map((type) => `${type}/${id ?? ''}`);
       return distinct(names.map(id === undefined ? startingWith : only));
     }
     default:

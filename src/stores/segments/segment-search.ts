@@ -19,7 +19,6 @@ export interface SegmentQuery {
   /** Undefined: all. 0: none, with `total` the count alone. */
   readonly limit?: number | undefined;
   readonly total?: boolean | undefined;
-  readonly baseUrl?: string | undefined;
   readonly edge?: PageEdge | undefined;
 }
 
@@ -49,7 +48,7 @@ export class SegmentIndex {
    * @returns undefined if segments do not answer it: the type has no complete list, or they do not know the order
    */
   *search(query: SegmentQuery, { isWhole = false, stale }: Lists = {}): Ask<SegmentPort, SegmentPage | undefined> {
-    const { type, criteria, sort = [], offset = 0, limit = Infinity, baseUrl } = query;
+    const { type, criteria, sort = [], offset = 0, limit = Infinity } = query;
     const types = typesOf(type, criteria);
     const states = yield* ask((port: SegmentPort) => port.states(types));
     const lacking = types.filter((_, index) => !isComplete(states[index]!.list));
@@ -59,14 +58,14 @@ export class SegmentIndex {
     const opened = yield* this.#open(types, states);
     const segments = opened.segments.get(type)!;
     const { rows } = opened;
-    const evaluation = new Evaluation(opened.segments, rows, this.fingerprints, baseUrl);
+    const evaluation = new Evaluation(opened.segments, rows, this.fingerprints);
     yield* evaluation.prepare(type, criteria, sort);
     const matches = yield* evaluation.matching(type, criteria);
     const keys = decidingKeys(sort);
     const knowsOrder = keys.every(({ parameter }) => evaluation.knowsAll(type, parameter));
-    if (!knowsOrder || !(yield* withRows(rows, () => isOrdered(segments, keys, baseUrl)))) return undefined;
+    if (!knowsOrder || !(yield* withRows(rows, () => isOrdered(segments, keys)))) return undefined;
     const isExact = matches.every((one) => one.isExact);
-    const rest = { type, criteria: isExact ? ALL : yield* evaluation.inexactPart(type, criteria), baseUrl };
+    const rest = { type, criteria: isExact ? ALL : yield* evaluation.inexactPart(type, criteria) };
     const page = new PageSearch(segments, matches, isExact, rows, rest);
     const ids = limit === 0 ? [] : yield* page.find(keys, query.edge, offset, limit);
     return { ids, ...(query.total === true && { total: yield* page.count() }) };
@@ -120,7 +119,6 @@ function typesIn(criteria: Criteria): readonly string[] {
 interface RestTest {
   readonly type: string;
   readonly criteria: Criteria;
-  readonly baseUrl: string | undefined;
 }
 
 /** Finds the pages and the count of matches, and tests those that are unsure. */
@@ -187,10 +185,10 @@ class PageSearch {
   }
 
   *#test(all: readonly string[]): Ask<SegmentPort, void> {
-    const { type, criteria, baseUrl } = this.rest;
+    const { type, criteria } = this.rest;
     const ids = all.filter((id) => !this.#tested.has(id));
     if (ids.length === 0) return;
-    const passing = new Set(yield* ask((port: SegmentPort) => port.matching(type, criteria, ids, baseUrl)));
+    const passing = new Set(yield* ask((port: SegmentPort) => port.matching(type, criteria, ids)));
     for (const id of ids) this.#tested.set(id, passing.has(id));
   }
 }

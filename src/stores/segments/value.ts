@@ -1,4 +1,3 @@
-import { parseReference } from '../../fhir/reference.js';
 import { compareTexts, cutsCharacter } from '../../platform/texts.js';
 import type { ValueTest } from '../../search/criteria/value-test.js';
 import type { IndexValue } from '../../search/index/index-entry.js';
@@ -118,13 +117,12 @@ export interface Qualifier {
   readonly isCut: boolean;
 }
 
-/** @param base absolute references below it are local */
-export function readQualifier(text: string, isPair: boolean, base?: string): Qualifier {
+export function readQualifier(text: string, isPair: boolean): Qualifier {
   const parts = splitEscaped(text, '|').map((part) => part.replace(/\\(.)/gs, '$1'));
   if (!isPair) return { first: undefined, parts, isCut: parts.some(isCut) };
   const [kind, ...rest] = parts as [RunKind, ...string[]];
   const count = PARTS[kind];
-  const first = valueOf(kind, rest.slice(0, count), { text: rest[count]! }, base);
+  const first = valueOf(kind, rest.slice(0, count), { text: rest[count]! });
   return { first, parts: rest.slice(count + 1), isCut: parts.some(isCut) };
 }
 
@@ -132,7 +130,7 @@ export function readQualifier(text: string, isPair: boolean, base?: string): Qua
 type EntryValue = { readonly text: string } | { readonly low: number; readonly high: number };
 
 /** The index value of an entry, as `testValue` takes it. */
-export function valueOf(kind: RunKind, parts: readonly string[], entry: EntryValue, base?: string): IndexValue {
+export function valueOf(kind: RunKind, parts: readonly string[], entry: EntryValue): IndexValue {
   if ('low' in entry) {
     const { low, high } = entry;
     if (kind !== 'quantity') return { kind: kind as 'date' | 'number', low, high };
@@ -144,7 +142,7 @@ export function valueOf(kind: RunKind, parts: readonly string[], entry: EntryVal
     case 'token':
       return { kind, ...(parts[0] !== '' && { system: parts[0]! }), ...(text !== '' && { code: text }) };
     case 'reference':
-      return parts[0] === '' ? localValue(text) : urlValue(text, base);
+      return parts[0] === '' ? localValue(text) : { kind, url: text };
     case 'uri':
       return { kind, value: text };
     default:
@@ -159,13 +157,6 @@ function textOrNone(part: string): string | undefined {
 function localValue(text: string): IndexValue {
   const slash = text.indexOf('/');
   return { kind: 'reference', type: text.slice(0, slash), id: text.slice(slash + 1) };
-}
-
-function urlValue(url: string, base: string | undefined): IndexValue {
-  const parsed = base === undefined || !url.startsWith(`${base}/`) ? undefined : parseReference(url, base);
-  return parsed?.kind === 'local'
-    ? { kind: 'reference', type: parsed.type, id: parsed.id }
-    : { kind: 'reference', url };
 }
 
 /** The order of `compareSubjects`. */

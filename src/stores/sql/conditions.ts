@@ -3,7 +3,6 @@ import type { DateTest } from '../../search/criteria/value-test.js';
 import { linkParameter } from '../../search/index/inside.js';
 import { compositeCondition } from './composite-sql.js';
 import { tablesOf } from './index-tables.js';
-import { sourcesOfRow, targetsOfRow } from './own-urls.js';
 import { matchCondition, matchesByParameter } from './match-sql.js';
 import {
   chainScope,
@@ -120,10 +119,6 @@ function outsideCondition({ parameter, type, of, reach }: ChainCriteria, scope: 
   const key = parameterKey(scope, parameter);
   const target = chainScope(scope, type);
   if (key === undefined || target.collection === undefined) return FALSE;
-  if (scope.baseUrl !== undefined) {
-    const { from, where } = scope.dialect.byKeys(target.row, targetsOfRow(key, scope, target), scope.project);
-    return exists(from, allOf([where, isCurrent(target), rowCondition(of, target)]));
-  }
   const { from, where } = valuesOf('reference', X, sql`${scope.row}.key`, key, scope);
   const joined = sql`${from} ${joinByKey(target.row, sql`x.target`, scope)}`;
   return exists(joined, allOf([where, isCurrent(target), rowCondition(of, target)]));
@@ -133,13 +128,6 @@ function hasCondition({ parameter, type, of }: HasCriteria, scope: RowScope): Sq
   const source = innerScope(scope, type);
   const key = parameterKey(source, parameter);
   if (key === undefined) return FALSE;
-  if (scope.baseUrl !== undefined) {
-    const { from, where } = scope.dialect.byKeys(source.row, sourcesOfRow(key, scope, source), scope.project);
-    return exists(
-      from,
-      allOf([where, isFound(source), inTime(sql`${source.row}.key`, scope), rowCondition(of, source)]),
-    );
-  }
   return sql`EXISTS (SELECT 1 FROM reference x ${joinByKey(source.row, sql`x.resource`, scope)}
     WHERE ${ofParameter(X, key, source)} AND x.target = ${scope.row}.key
       AND ${allOf([isFound(source), inTime(sql`x.resource`, scope), rowCondition(of, source)])})`;

@@ -69,8 +69,6 @@ export interface SqlDialect {
   readonly byEachKey?: (keys: Sql, rows: (key: Sql) => Sql) => Sql;
   /** A join to the row of `resource` with a key from an earlier row in FROM, by one look-up each. Undefined: as {@link join} has it. */
   readonly joinByKey?: (row: Sql, key: Sql, project: string) => Sql;
-  /** A join to the rows of `resource` with an id from an earlier row in FROM: one look-up for each earlier row. */
-  joinById(row: Sql, id: Sql, project: string, collection: SqlValue): Sql;
   /** The condition that the row of an index table holds a value of the parameter. */
   ofParameter(x: Sql, project: string, parameter: SqlValue): Sql;
   /**
@@ -87,8 +85,6 @@ export interface SqlDialect {
   readonly indexed: {
     isOneOf(column: Sql, texts: readonly string[]): Sql;
     startsWith(column: Sql, prefix: string): Sql;
-    /** The column equals a value of at most 256 characters that the database computes. */
-    equals(column: Sql, value: Sql): Sql;
   };
   /** Conditions on `token.code`, which may have an index of another form. */
   readonly codes: {

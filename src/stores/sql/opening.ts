@@ -54,4 +54,4 @@ export function warnOfOtherDefinitions(): void {
 }
 
 const OTHER_DEFINITIONS =
-  'The database was written with other definitions than those of this store, which can read, but not write. The service that owns the database opens it with takeOver: true, a tool with readonly: true';
+  'The database was written with other definitions or another baseUrl than this store has, which can read, but not write. The service that owns the database opens it with takeOver: true, a tool with readonly: true';

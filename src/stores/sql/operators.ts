@@ -14,7 +14,6 @@ import { narrowerTypes } from '../../search/evaluate/test-value.js';
 import { fold } from '../../search/index/fold.js';
 import type { SqlDialect } from './dialect.js';
 import type { Lookup } from './lookup.js';
-import { ownUrlRanges } from './own-urls.js';
 import type { SearchScope } from './rows.js';
 import { dateLookup, numberLookup } from './intervals.js';
 import { allOf, anyOf, FALSE, negation, type Sql, sql, TRUE } from './sql.js';
@@ -158,21 +157,15 @@ function localReferenceLookups(
   scope: SearchScope,
 ): readonly Lookup[] {
   const condition = scope.dialect.pointsTo(x, scope.project, types, ids);
-  const urls = ownUrlRanges(types, ids, x, scope);
-  const isOwn = anyOf(urls);
   if (negated) {
     return [
       { table: 'reference', condition: negation(condition) },
-      { table: 'uri', condition: isOwn === FALSE ? TRUE : sql`NOT (${isOwn})` },
+      { table: 'uri', condition: TRUE },
     ];
   }
-  const lookups: Lookup[] = [];
-  if (condition !== FALSE) {
-    const isPoint = types?.length === 1 && ids?.length === 1;
-    lookups.push({ table: 'reference', condition, ...(ids === undefined ? {} : { scans: [condition], isPoint }) });
-  }
-  if (urls.length > 0) lookups.push({ table: 'uri', condition: isOwn, ...(ids === undefined ? {} : { scans: urls }) });
-  return lookups;
+  if (condition === FALSE) return [];
+  const isPoint = types?.length === 1 && ids?.length === 1;
+  return [{ table: 'reference', condition, ...(ids === undefined ? {} : { scans: [condition], isPoint }) }];
 }
 
 /** A canonical without a version also matches every version. */

@@ -66,23 +66,12 @@ function sortValue({ parameter, descending }: SortKey, scope: RowScope): Sql | u
   const tables = tablesOf(scope.dialect.model, type, parameter);
   const values = tables.map((table) => {
     const { from, where } = valuesOf(table, X, sql`${row}.key`, key, scope);
-    const value = table === 'reference' ? targetText.value : orderValue(table, tables.includes('reference'), scope);
+    const value = table === 'reference' ? targetText.value : ORDER_VALUES[table];
     return sql`SELECT ${value} AS value FROM ${from} ${table === 'reference' ? targetText.join : NOTHING} WHERE ${where}`;
   });
   if (values.length === 0) return undefined;
   const extreme = descending ? sql`max(value)` : sql`min(value)`;
   return sql`(SELECT ${extreme} FROM (${unionAll(values)}) AS v)`;
-}
-
-/** References below the service's own base are ordered as local ones. */
-function orderValue(
-  table: Exclude<ValueTable, 'reference'>,
-  isReference: boolean,
-  { baseUrl, dialect }: RowScope,
-): Sql {
-  if (table !== 'uri' || !isReference || baseUrl === undefined) return ORDER_VALUES[table];
-  const below = `${baseUrl}/`;
-  return sql`CASE WHEN ${dialect.beginsWith(sql`x.value`, sql`${below}`)} THEN substr(x.value, ${below.length + 1}) ELSE x.value END`;
 }
 
 const X = sql`x`;

@@ -1,7 +1,6 @@
 import type { AndCriteria, ChainCriteria, Criteria, HasCriteria, OrCriteria } from '../../search/criteria/criteria.js';
 import { compositeScans } from './composite-sql.js';
 import { linkOf, rowCondition } from './conditions.js';
-import { idInUrl, isOwnUrl } from './own-urls.js';
 import { matchesByParameter, matchScans } from './match-sql.js';
 import {
   amongCurrent,
@@ -167,13 +166,7 @@ function outsidePlan(criteria: ChainCriteria, scope: RowScope, choose?: ChooseSc
   const targets = planRows(criteria.of, target, choose);
   if (targets.residual === FALSE) return { residual: FALSE };
   const references = referencesBy(sql`x.target`, keysOf(targets, target), key, scope);
-  const scan = sql`SELECT x.resource FROM ${references}`;
-  if (scope.baseUrl === undefined) return { scan, residual: TRUE };
-  const id = idInUrl(X, target.type, scope);
-  const byUrl = sql`SELECT x.resource FROM uri x ${scope.dialect.joinById(target.row, id, scope.project, target.collection)}
-    WHERE ${ofParameter(X, key, scope)} AND x.grp = 0
-      AND ${allOf([isOwnUrl(X, target.type, scope), isCurrent(target), inTime(sql`x.resource`, scope), rowCondition(criteria.of, target)])}`;
-  return { scan: unionAll([scan, byUrl]), residual: TRUE };
+  return { scan: sql`SELECT x.resource FROM ${references}`, residual: TRUE };
 }
 
 function hasPlan(criteria: HasCriteria, scope: RowScope, choose?: ChooseScan): RowPlan {
@@ -191,14 +184,7 @@ function hasPlan(criteria: HasCriteria, scope: RowScope, choose?: ChooseScan): R
   // The target may be of another type, deleted or missing.
   const { from, where } = scope.dialect.byKeys(row, targets, scope.project);
   const scan = sql`SELECT ${row}.key FROM ${from} WHERE ${allOf([where, isCurrent(scope)])}`;
-  if (scope.baseUrl === undefined) return { scan, wide: targets, residual: TRUE };
-  const { join, joinById } = scope.dialect;
-  const id = idInUrl(X, scope.type, scope);
-  const byUrl = sql`SELECT ${row}.key FROM uri x ${join} resource ${source.row} ON ${source.row}.key = x.resource
-      ${joinById(row, id, scope.project, scope.collection)}
-    WHERE ${ofParameter(X, key, source)} AND x.grp = 0
-      AND ${allOf([isOwnUrl(X, scope.type, scope), isFound(source), rowCondition(criteria.of, source), isCurrent(scope)])}`;
-  return { scan: unionAll([scan, byUrl]), residual: TRUE };
+  return { scan, wide: targets, residual: TRUE };
 }
 
 /** The references `x` of a parameter with one of the selected keys in a column: what follows FROM. */

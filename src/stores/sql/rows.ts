@@ -7,8 +7,6 @@ import { allOf, FALSE, Sql, sql, type SqlValue, TRUE } from './sql.js';
 export interface SearchScope {
   readonly project: string;
   readonly dialect: SqlDialect;
-  /** Absolute references below it count as local. Without a trailing slash. */
-  readonly baseUrl?: string | undefined;
 }
 
 /** The rows of `resource` that criteria refer to. */
@@ -27,9 +25,9 @@ export interface RowScope extends SearchScope {
 }
 
 /** The rows of a type in a project. */
-export function rowScope({ project, dialect, baseUrl }: SearchScope, type: string, depth = 0): RowScope {
+export function rowScope({ project, dialect }: SearchScope, type: string, depth = 0): RowScope {
   const collection = dialect.collection(project, type);
-  return { project, dialect, baseUrl, type, collection, row: new Sql(`r${depth}`, []), depth };
+  return { project, dialect, type, collection, row: new Sql(`r${depth}`, []), depth };
 }
 
 /** The rows of a type at the other end of a reference. */

@@ -13,6 +13,11 @@ export interface SqliteStoreOptions {
   /** The definitions. Default: FHIR R4 with Medplum's types. */
   readonly model?: FhirModel | undefined;
   /**
+   * The base URL of the service, such as `https://clinic.example/fhir/R4`: references below it are local, as
+   * `Patient/1` is. A change re-indexes references as a change of `model` does. Default: that of `model`.
+   */
+  readonly baseUrl?: string | undefined;
+  /**
    * Whether this store owns the file: when it opens, it migrates tables of an older version, and has rows of other
    * definitions re-indexed. From then on, stores with the old definitions or version can read, but not write. Default
    * false: a file of an older version is refused, and a store with other definitions than the file reads, and searches
@@ -94,9 +99,9 @@ export interface SqliteStoreConfig {
 
 /** @throws FhirError `invalid` - an option is out of its range. */
 export function resolveConfig(options: SqliteStoreOptions): SqliteStoreConfig {
-  const model = options.model ?? R4;
+  const { model = R4, baseUrl } = options;
   const config = {
-    model,
+    model: model.withBaseUrl(baseUrl),
     // PERF (scale): R4 does not need it, and checking takes some milliseconds.
     needsFhirPath: model !== R4 && indexNeedsFhirPath(model),
     opening: openingOf(options),

@@ -29,13 +29,12 @@ function statementsOf(
     case 'read':
       return reads.statements(call.keys).map((statement) => ({ statement }));
     case 'search': {
-      const found = searches.explain(searches.localized(call.query));
+      const found = searches.explain(call.query);
       const [first, ...others] = found;
       return first?.way === undefined ? found : [first, LOAD, ...others];
     }
     case 'search-by-reference': {
-      const { parameter, targets } = call;
-      const query = searches.localized(call.query, [parameter]);
+      const { query, parameter, targets } = call;
       const { reverse } = searches;
       // Unknown names have no key; any number represents them.
       const keys = reverse.targetKeys(query, targets).map((key) => key ?? 0);
@@ -44,10 +43,7 @@ function statementsOf(
         const together = reverse.oneReference(query, parameter, key);
         return together === undefined ? [] : [{ statement: together }];
       }
-      const statement =
-        query.baseUrl === undefined
-          ? reverse.byReference(query, parameter, keys)
-          : reverse.byUrl(query, parameter, targets);
+      const statement = reverse.byReference(query, parameter, keys);
       return statement === undefined ? [] : [{ statement }, LOAD];
     }
   }

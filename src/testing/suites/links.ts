@@ -264,6 +264,28 @@ export const linkSuite: ConformanceSuite = {
       },
     },
     {
+      name: 'takes a reference below its base URL for the relative one, if it has a base URL',
+      async run(store) {
+        const { baseUrl } = store.model;
+        const base = baseUrl ?? 'https://own.base/fhir';
+        await linked(store);
+        await putAll(
+          store,
+          ...[`${base}/Patient/a`, `${base}/Patient/a/_history/1`, `${base}s/Patient/a`].map((reference, index) =>
+            resourceOf('Observation', `own${index}`, { status: 'final', subject: { reference } }),
+          ),
+        );
+        const own = baseUrl === undefined ? [] : ['own0', 'own1'];
+        const [page] = await store.searchByReference(queryOf('Observation'), 'subject', [{ type: 'Patient', id: 'a' }]);
+        assert.deepEqual(page && idsOfPage(page), ['a1', 'a2', ...own]);
+        const test: ValueTest = { kind: 'reference', types: ['Patient'], id: 'a' };
+        const about: Criteria = { kind: 'match', parameter: 'subject', test };
+        assert.deepEqual(await idsOf(store, queryOf('Observation', about)), ['a1', 'a2', ...own]);
+        const ofMale: Criteria = { kind: 'chain', parameter: 'subject', type: 'Patient', of: MALE };
+        assert.deepEqual(await idsOf(store, queryOf('Observation', ofMale)), ['a1', 'a2', ...own]);
+      },
+    },
+    {
       name: 'forgets a reference with the version that made it',
       async run(store) {
         await linked(store);

@@ -7,7 +7,9 @@ import { storeConformance } from '../../../src/testing/store-conformance.js';
 import { KIT_EFFORT, SEED } from '../../support/chance.js';
 import { expectFewResources } from '../most-resources.js';
 
-storeConformance({ describe, test }, () => new MemoryStore(), { seed: SEED, effort: KIT_EFFORT });
+describe.each([undefined, 'https://clinic.example/fhir'])('with the base URL %s', (baseUrl) => {
+  storeConformance({ describe, test }, () => new MemoryStore({ baseUrl }), { seed: SEED, effort: KIT_EFFORT });
+});
 
 test('a search by reference that finds more than it may return is refused', () =>
   expectFewResources(new MemoryStore()));

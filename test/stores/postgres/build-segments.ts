@@ -10,11 +10,16 @@ import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
 import { PROJECT } from '../../../src/testing/conformance-case.js';
 
 /** Brings the segments of some types up to date, as another process would, down to the last write. */
-export async function buildSegments(pool: PostgresPool, types: Iterable<string>, project = PROJECT): Promise<void> {
+export async function buildSegments(
+  pool: PostgresPool,
+  types: Iterable<string>,
+  project = PROJECT,
+  model = R4,
+): Promise<void> {
   const connections = new Connections(pool, { connectionWait: 600_000, cancelWait: 2_000 });
-  const status = new IndexStatus(connections, R4);
+  const status = new IndexStatus(connections, model);
   await status.load();
-  const port = new PostgresRefreshPort(connections, status, new PostgresSegments(R4));
+  const port = new PostgresRefreshPort(connections, status, new PostgresSegments(model));
   const rules = { least: 0, flushFrom: 1, merges: true, mostOf: () => SEGMENT_TUNING.size };
   const { signal } = new AbortController();
   const step = async (type: string): Promise<'more' | 'later' | 'done'> => {

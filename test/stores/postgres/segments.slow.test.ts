@@ -125,15 +125,13 @@ test(`segments answer as the reference search does, at every moment (seed ${SEED
     await buildSegments(one.pool, new Set([...one.current.values()].map(({ resourceType }) => resourceType)));
     for (let round = 0; round < (IS_WHOLE ? 8 : 3); round++) {
       for (let left = below(3, random); left >= 0; left--) await one.change();
-      for (const base of [undefined, 'https://own.base/fhir']) {
-        const reference = new ReferenceSearch(one.store.model, [...one.current.values()], base);
-        const queries = new RandomQueries(PROJECT, reference, random);
-        for (let run = 0; run < 6; run++) {
-          const query = run % 3 === 2 ? queries.nested() : queries.search();
-          const { matches, total } = await one.store.search(query);
-          const answer = { ids: matches.map(({ resource }) => resource.id!), total };
-          expect(answer, JSON.stringify(query)).toEqual(reference.search(query));
-        }
+      const reference = new ReferenceSearch(one.store.model, [...one.current.values()]);
+      const queries = new RandomQueries(PROJECT, reference, random);
+      for (let run = 0; run < 6; run++) {
+        const query = run % 3 === 2 ? queries.nested() : queries.search();
+        const { matches, total } = await one.store.search(query);
+        const answer = { ids: matches.map(({ resource }) => resource.id!), total };
+        expect(answer, JSON.stringify(query)).toEqual(reference.search(query));
       }
     }
     expect((await one.store.verify()).problems).toEqual([]);

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { R4 } from '../../../src/fhir/r4.js';
 import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
 import { TUNING as POSTGRES_SCANS } from '../../../src/stores/postgres/scans/tuning.js';
 import { SIZES } from '../../../src/stores/segments/run-format.js';
@@ -85,14 +86,19 @@ const POSTGRES_WAYS: readonly Partial<typeof POSTGRES_SCANS>[] = [
 ];
 
 /** Brings the index of a SQLite database up to date, as another process would. */
-export async function indexSqlite(database: Database.Database): Promise<void> {
-  const store = new SqliteStore(database, { reindex: 'manual' });
+export async function indexSqlite(database: Database.Database, baseUrl?: string): Promise<void> {
+  const store = new SqliteStore(database, { baseUrl, reindex: 'manual' });
   await store.reindex({ pendingOnly: true });
   await store.close();
 }
 
 /** Brings the index of some types up to date, as another process would. */
-export async function indexPostgres(pool: PostgresPool, types: Iterable<string>, project?: string): Promise<void> {
+export async function indexPostgres(
+  pool: PostgresPool,
+  types: Iterable<string>,
+  project?: string,
+  baseUrl?: string,
+): Promise<void> {
   useUsualWay();
-  await buildSegments(pool, types, project);
+  await buildSegments(pool, types, project, R4.withBaseUrl(baseUrl));
 }

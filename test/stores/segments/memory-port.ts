@@ -1,3 +1,4 @@
+import type { FhirModel } from '../../../src/fhir/model/fhir-model.js';
 import { R4 } from '../../../src/fhir/r4.js';
 import type { AnyResource } from '../../../src/fhir/resource.js';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
@@ -29,9 +30,11 @@ export class MemoryPort implements SyncPort<SegmentPort> {
   readonly #rows = new Map<string, ReadonlyMap<string, Uint8Array>>();
   readonly #written = new Map<string, Map<string, WrittenResource>>();
   #stamp = 0;
-  #world: { readonly base: string | undefined; readonly search: ReferenceSearch } | undefined;
+  #world: ReferenceSearch | undefined;
   /** The questions that were asked, by name. */
   readonly asked: string[] = [];
+
+  constructor(readonly model: FhirModel = R4) {}
 
   /** Creates or changes a resource, which has `meta.lastUpdated`. */
   put(resource: AnyResource): void {
@@ -69,12 +72,11 @@ export class MemoryPort implements SyncPort<SegmentPort> {
   }
 
   /** The reference search over the current resources. */
-  world(base: string | undefined): ReferenceSearch {
-    if (this.#world?.base !== base || this.#world === undefined) {
-      const all = [...this.current.values()].flatMap((one) => [...one.values()]);
-      this.#world = { base, search: new ReferenceSearch(R4, all, base) };
-    }
-    return this.#world.search;
+  get world(): ReferenceSearch {
+    return (this.#world ??= new ReferenceSearch(
+      this.model,
+      [...this.current.values()].flatMap((one) => [...one.values()]),
+    ));
   }
 
   list(type: string): SegmentList | undefined {
@@ -112,9 +114,9 @@ export class MemoryPort implements SyncPort<SegmentPort> {
     return this.resources(type, ids.slice(0, limit));
   }
 
-  matching(type: string, criteria: Criteria, ids: readonly string[], base: string | undefined): readonly string[] {
+  matching(type: string, criteria: Criteria, ids: readonly string[]): readonly string[] {
     this.asked.push('matching');
-    const world = this.world(base);
+    const { world } = this;
     return ids.filter((id) => matches(criteria, world.find(type, id)!, world));
   }
 

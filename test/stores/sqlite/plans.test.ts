@@ -25,7 +25,7 @@ async function planOf(
   type: string,
   criteria: Criteria,
   sort?: readonly SortKey[],
-  edge: Pick<SearchQuery, 'after' | 'before' | 'baseUrl'> = {},
+  edge: Pick<SearchQuery, 'after' | 'before'> = {},
 ): Promise<readonly string[]> {
   const [page] = await store.explain({ kind: 'search', query: queryOf(type, criteria, { sort, limit: 10, ...edge }) });
   return page!.plan.map((line) => line.trim());
@@ -256,24 +256,6 @@ describe('no test of a row reads more of an index by value than the row has', ()
     });
     expect(walks(plan)).toEqual(['SEARCH x USING COVERING INDEX reference_by_value (target=? AND parameter=?)']);
   });
-});
-
-test('links of links by the URLs of the service are point look-ups', async () => {
-  const has: Criteria = { kind: 'has', type: 'Observation', parameter: 'has-member', of: { kind: 'not', of: TOKEN } };
-  const plan = await planOf('Observation', { kind: 'not', of: { ...has, of: has } }, undefined, {
-    baseUrl: 'https://a',
-  });
-  expect(walks(plan)).toEqual([
-    'SEARCH x USING COVERING INDEX reference_by_value (target=? AND parameter=?)',
-    'SEARCH x USING COVERING INDEX uri_by_value (parameter=? AND value=?)',
-    'SEARCH x USING COVERING INDEX reference_by_value (target=? AND parameter=?)',
-    'SEARCH x USING COVERING INDEX uri_by_value (parameter=? AND value=?)',
-  ]);
-  const rows = plan.filter((line) => /^(?:SEARCH|SCAN) r[12] /.test(line));
-  expect(rows.map((line) => line.replace(' EXISTS', ''))).toEqual([
-    'SEARCH r1 USING INTEGER PRIMARY KEY (rowid=?)',
-    'SEARCH r2 USING INTEGER PRIMARY KEY (rowid=?)',
-  ]);
 });
 
 test.each([

@@ -8,10 +8,14 @@ const fileNamed = temporaryFolder();
 let files = 0;
 
 describe('a file', () => {
-  storeConformance({ describe, test }, () => new SqliteStore(fileNamed(`${files++}.db`)), {
-    seed: SEED,
-    effort: KIT_EFFORT,
-  });
+  storeConformance(
+    { describe, test },
+    () => new SqliteStore(fileNamed(`${files++}.db`), { baseUrl: 'https://clinic.example/fhir' }),
+    {
+      seed: SEED,
+      effort: KIT_EFFORT,
+    },
+  );
 });
 
 // `npm test` has a database in memory with its cache in node-sqlite.test.ts.

@@ -16,7 +16,11 @@ import { completeHostLeaf, hostError, hostFault } from './host-leaf.js';
  * A placeholder container for values outside of any resource, so that references inside them find no contained
  * resources.
  */
-export const NO_CONTAINER = Container.of(Object.freeze({ resourceType: '' }));
+export function noContainer({ options }: Run): Container {
+  return Container.of(options.store.model, NO_RESOURCE);
+}
+
+const NO_RESOURCE = Object.freeze({ resourceType: '' });
 
 /** Copies the selected fields of an object. */
 type ProjectSelection = (selection: Selection, source: JsonObject, container: Container, run: Run) => Output;
@@ -168,7 +172,7 @@ function resourceLink(value: unknown, { options }: Run): ReferenceTarget | undef
       : undefined;
   }
   const text = isJsonObject(value) ? value['reference'] : value;
-  const parsed = typeof text === 'string' ? parseReference(text, options.baseUrl) : undefined;
+  const parsed = typeof text === 'string' ? parseReference(text, options.store.model.baseUrl) : undefined;
   if (parsed?.kind !== 'local' || !options.store.model.isResourceType(parsed.type)) return undefined;
   return { type: parsed.type, id: parsed.id };
 }

@@ -9,7 +9,7 @@ import { projectContained, projectResource } from '../project.js';
 import type { Output, Run } from '../run.js';
 import { callResolver } from './fill-host-fields.js';
 import { coerceHostArguments } from './coerce-host-input.js';
-import { completeHostValue, NO_CONTAINER } from './complete-host-value.js';
+import { completeHostValue, noContainer } from './complete-host-value.js';
 import { hostError, hostFault } from './host-leaf.js';
 
 /** The writes that a field of the host gives, and its arguments for `result`. */
@@ -75,11 +75,18 @@ export function answerHostWrites(
 ): void {
   const { result, type } = field.field;
   if (result !== undefined) {
-    completeHostValue(field, valueOf(result, outcomes, args), out, NO_CONTAINER, run, projectContained);
+    completeHostValue(field, valueOf(result, outcomes, args), out, noContainer(run), run, projectContained);
   } else if (field.value.kind === 'resource') {
     putWritten(field, outcomes, out, run);
   } else {
-    completeHostValue(field, namedTypeOf(type) === 'Boolean' ? true : null, out, NO_CONTAINER, run, projectContained);
+    completeHostValue(
+      field,
+      namedTypeOf(type) === 'Boolean' ? true : null,
+      out,
+      noContainer(run),
+      run,
+      projectContained,
+    );
   }
 }
 

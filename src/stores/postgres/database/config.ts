@@ -11,6 +11,11 @@ export interface PostgresStoreOptions {
   /** The definitions. Default: FHIR R4 with Medplum's types. */
   readonly model?: FhirModel | undefined;
   /**
+   * The base URL of the service, such as `https://clinic.example/fhir/R4`: references below it are local, as
+   * `Patient/1` is. A change re-indexes references as a change of `model` does. Default: that of `model`.
+   */
+  readonly baseUrl?: string | undefined;
+  /**
    * Whether this store owns the database: with its first call, it migrates tables of an older version, and has rows of
    * other definitions re-indexed. From then on, stores with the old definitions or version can read, but not write.
    * Default false: calls of a database of an older version are refused, and a store with other definitions than the
@@ -97,7 +102,7 @@ export interface PostgresStoreConfig {
 /** @throws FhirError `invalid` - an option is out of its range. */
 export function resolveConfig(options: PostgresStoreOptions): PostgresStoreConfig {
   return {
-    model: options.model ?? R4,
+    model: (options.model ?? R4).withBaseUrl(options.baseUrl),
     opening: openingOf(options),
     maxResourceBytes: resourceBytes(options.maxResourceBytes),
     maxResourceValues: resourceValues(options.maxResourceValues),

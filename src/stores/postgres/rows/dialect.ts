@@ -40,18 +40,12 @@ export const postgresDialect: (model: FhirModel) => SqlDialect = perModel((model
   // PERF (import-rate): the planner would read all references of a parameter, since it expects many keys. The first rows come at once if the
   // first keys do.
   byEachKey: (keys, rows) => sql`(${keys}) t (key) CROSS JOIN LATERAL (${rows(sql`t.key`)} OFFSET 0) x`,
-  joinById: (row, id, project, type) =>
-    sql`CROSS JOIN LATERAL (SELECT * FROM resource y WHERE ${isCurrentRow(sql`y`, project, type)} AND y.id = ${id} OFFSET 0) ${row}`,
   ofParameter: (x, project, parameter) => sql`${x}.project = ${projectKey(project)} AND ${x}.parameter = ${parameter}`,
   pointsTo: (...asked) => pointsTo(model, ...asked),
   targetText: { value: sql`x.target_type || '/' || x.target_id`, join: sql`` },
 
   isOneOf,
-  indexed: {
-    isOneOf: isOneOfLong,
-    startsWith,
-    equals: (column, value) => sql`left(${column}, 256) = ${value}`,
-  },
+  indexed: { isOneOf: isOneOfLong, startsWith },
   codes: { isOneOf: isCode, startsWith: (column, prefix) => anyOf(rangesOfPrefix(column, prefix)) },
   strings: { isOneOf: stringRanges, startsWith: rangesOfPrefix },
   endsWith: (column, suffix) => (suffix === '' ? TRUE : sql`right(${column}, ${[...suffix].length}) = ${suffix}`),

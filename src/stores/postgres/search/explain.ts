@@ -1,8 +1,6 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { StatementPlan, StoreCall } from '../../../store/store.js';
 import { sql } from '../../sql/sql.js';
-import type { Run } from '../database/run.js';
-import { localized } from './needed-bases.js';
 import { currentStatement } from './reads.js';
 import { type ExplainedStatement, explainSearch, type SearchIndex } from './search.js';
 import { byReferenceStatement } from './search-by-reference.js';
@@ -14,8 +12,7 @@ export async function explainCall(
   call: StoreCall,
   index: SearchIndex,
 ): Promise<readonly StatementPlan[]> {
-  const asked = await localizedCall(model, call, index.run);
-  const statements = await statementsOf(model, asked, index);
+  const statements = await statementsOf(model, call, index);
   return Promise.all(
     statements.map(async ({ way, statement }) => {
       const rows = await index.run(sql`EXPLAIN (COSTS OFF) ${statement}`);
@@ -26,12 +23,6 @@ export async function explainCall(
       };
     }),
   );
-}
-
-async function localizedCall(model: FhirModel, call: StoreCall, run: Run): Promise<StoreCall> {
-  if (call.kind === 'read') return call;
-  const beside = call.kind === 'search' ? [] : [call.parameter];
-  return { ...call, query: await localized(call.query, beside, model, run) };
 }
 
 async function statementsOf(

@@ -10,7 +10,7 @@ import { type Condition, conditionsOf, isLinked, leavesOf, looksAtRow, testsOf }
 import { parseStoredParts } from '../../sql/parse-stored.js';
 import { isFound, ofParameter, parameterKey } from '../../sql/rows.js';
 import { allOf, FALSE, list, Sql, sql } from '../../sql/sql.js';
-import { arrayText, rowsOf } from '../rows/array.js';
+import { rowsOf } from '../rows/array.js';
 import type { CallTexts } from '../../../store/text-budget.js';
 import { boundedText, takesText } from '../rows/bounded-texts.js';
 import { resourceKey } from '../rows/keys.js';
@@ -128,33 +128,25 @@ export function byReferenceStatement(
   const key = parameterKey(scope, parameter);
   const conditions = conditionsIn(query, scope);
   if (key === undefined || conditions.some(({ test }) => test === FALSE)) return undefined;
-  const { project, baseUrl } = query;
+  const { project } = query;
   const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(model, query) !== undefined;
   const byReference = sql`${ofParameter(X, key, scope)} AND x.target = j.target AND x.grp = 0`;
-  // UNION: a resource may refer to the target in both ways.
-  const byEither = sql`SELECT x.resource FROM reference x WHERE ${byReference}
-    UNION SELECT x.resource FROM uri x WHERE ${ofParameter(X, key, scope)} AND x.grp = 0
-      AND ${scope.dialect.indexed.equals(sql`x.value`, sql`j.url`)}`;
   const ofRow = conditions.filter(({ test }) => looksAtRow(test));
   const isMatch = allOf([isFound(scope), ...testsOf(ofRow)]);
   const ofKey = conditions.filter((one) => !ofRow.includes(one));
   const unlessBroad = sql`${byReference} AND NOT b.broad`;
-  const keys = baseUrl === undefined ? sql`SELECT x.resource FROM reference x WHERE ${unlessBroad}` : byEither;
+  const keys = sql`SELECT x.resource FROM reference x WHERE ${unlessBroad}`;
   const tests = keyTests(ofKey, targets.length);
   const referring =
-    baseUrl === undefined && ofKey.length === 0
+    ofKey.length === 0
       ? sql`FROM reference x JOIN resource r0 ON r0.key = x.resource WHERE ${unlessBroad} AND ${isMatch}`
       : sql`FROM ${scope.dialect.byKeys(sql`r0`, tests.among(keys), project).from} WHERE ${isMatch}`;
   const page = sql`SELECT q.content, row_number() OVER () AS place FROM (${pageOfMatches(query, referring, scope)}) AS q`;
   const wanted = targets.map(({ type, id }) => resourceKey(project, type, id));
-  const urls = arrayText(targets.map(({ type, id }) => `${baseUrl!}/${referenceTo(type, id)}`));
-  const from =
-    baseUrl === undefined
-      ? sql`${rowsOf(wanted)} WITH ORDINALITY AS j(target, position)`
-      : sql`unnest(${arrayText(wanted)}::uuid[], ${urls}::text[]) WITH ORDINALITY AS j(target, url, position)`;
   const last = sql`SELECT 1 FROM reference x WHERE ${byReference} LIMIT 1 OFFSET ${TUNING.broadTarget - 1}`;
-  const isBroad = limit === undefined || baseUrl !== undefined ? FALSE : sql`(${last}) IS NOT NULL`;
-  const targetsWithBreadth = sql`${from} CROSS JOIN LATERAL (SELECT ${isBroad} AS broad OFFSET 0) b`;
+  const isBroad = limit === undefined ? FALSE : sql`(${last}) IS NOT NULL`;
+  const targetsWithBreadth = sql`${rowsOf(wanted)} WITH ORDINALITY AS j(target, position)
+    CROSS JOIN LATERAL (SELECT ${isBroad} AS broad OFFSET 0) b`;
   if (query.total !== true || !isPart) {
     return sql`${tests.beginning}SELECT j.position, p.content, NULL, b.broad FROM ${targetsWithBreadth} LEFT JOIN LATERAL (${page}) AS p ON TRUE
       WHERE ${epochHolds(validity)} ORDER BY j.position, p.place`;

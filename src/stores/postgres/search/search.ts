@@ -33,8 +33,6 @@ import type { PostgresSegments } from '../segments/segments.js';
 /** The conditions under which the statements of a search may run; see {@link epochHolds}. */
 export interface Validity {
   readonly epoch: string;
-  /** A condition on the database that the statements assume; see needed-bases.ts. */
-  readonly lacks?: Sql | undefined;
 }
 
 /** The state of the index seen by a search. */
@@ -263,9 +261,9 @@ export function conditionsIn({ criteria }: SearchQuery, scope: RowScope): readon
  *
  * @param serially {@link SERIALLY}, for statements that read a bounded number of rows
  */
-export function epochHolds({ epoch, lacks = TRUE }: Validity, serially = TRUE): Sql {
+export function epochHolds({ epoch }: Validity, serially = TRUE): Sql {
   const now = sql`SELECT m.value FROM fhirgraph_meta m WHERE ${allOf([sql`m.name = 'index_epoch'`, serially])}`;
-  return sql`1 = ${rollbackUnless(allOf([sql`(${now}) = ${epoch}`, lacks]))}`;
+  return sql`1 = ${rollbackUnless(sql`(${now}) = ${epoch}`)}`;
 }
 
 /** The statements behind {@link search}. */
@@ -282,8 +280,8 @@ export function firstMatchStatement(model: FhirModel, query: SearchQuery, epoch:
   return sql`SELECT r0.id FROM resource r0 WHERE ${whereOf(query, scopeOf(model, query))} AND ${epochHolds({ epoch })} ORDER BY r0.id LIMIT 1`;
 }
 
-export function scopeOf(model: FhirModel, { project, type, baseUrl }: SearchQuery): RowScope {
-  return rowScope({ project, dialect: postgresDialect(model), baseUrl }, type);
+export function scopeOf(model: FhirModel, { project, type }: SearchQuery): RowScope {
+  return rowScope({ project, dialect: postgresDialect(model) }, type);
 }
 
 function whereOf({ criteria }: SearchQuery, scope: RowScope): Sql {

@@ -164,13 +164,8 @@ export class PostgresSegmentPort implements SegmentPort {
     return { part, isLast: part.length === Number(found[0]?.[3] ?? 0) };
   }
 
-  async matching(
-    type: string,
-    criteria: Criteria,
-    ids: readonly string[],
-    baseUrl: string | undefined,
-  ): Promise<readonly string[]> {
-    const scope = rowScope({ project: this.#search!.project, dialect: postgresDialect(this.#model), baseUrl }, type);
+  async matching(type: string, criteria: Criteria, ids: readonly string[]): Promise<readonly string[]> {
+    const scope = rowScope({ project: this.#search!.project, dialect: postgresDialect(this.#model) }, type);
     const keys = rowsOf(ids.map((id) => resourceKeyIn(this.#shard, type, id)));
     const rows = await this.#connection
       .run(sql`SELECT r0.id FROM ${keys} k(key) CROSS JOIN LATERAL (${byKey(this.#shard, sql`k.key`)}) r0

@@ -73,7 +73,7 @@ export class PostgresSegments {
     wanted: Wanted,
     { run, holds, work }: SegmentSearch,
   ): Promise<SegmentPage | undefined> {
-    const { project, type, criteria, sort, baseUrl } = query;
+    const { project, type, criteria, sort } = query;
     const { index, known } = this.#of(project);
     const port = new PostgresSegmentPort(this.#model, projectKey(project), readOnly(run), {
       project,
@@ -83,7 +83,7 @@ export class PostgresSegments {
     const { offset, limit } = pageOf(query);
     const edge = pageEdgeOf(this.#model, query);
     const page = wanted.page ? { offset, limit, edge } : { limit: 0 };
-    const asked = { type, criteria, sort, baseUrl, ...page, total: wanted.total };
+    const asked = { type, criteria, sort, ...page, total: wanted.total };
     // Without all lists, another way is shorter than testing each resource that a chain leaves open.
     const lists = { isWhole: true, stale: (types: readonly string[]) => work.stale(project, types, type) };
     try {

@@ -37,7 +37,6 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
       ]),
     }),
     byKeys: (row, keys) => ({ from: sql`resource ${row}`, where: sql`${row}.key IN (${keys})` }),
-    joinById: (row, id) => sql`CROSS JOIN resource ${row} ON ${row}.id = ${id}`,
     ofParameter: (x, _, parameter) => sql`${x}.parameter = ${parameter}`,
     pointsTo: (x, project, types, ids) => {
       // PERF (import-rate): for one key, the index has the rows in order, each resource once.
@@ -55,7 +54,7 @@ export function sqliteDialect(model: FhirModel, dictionaries: Dictionaries): Sql
     },
 
     isOneOf,
-    indexed: { isOneOf, startsWith, equals: (column, value) => sql`${column} = ${value}` },
+    indexed: { isOneOf, startsWith },
     codes: { isOneOf, startsWith },
     strings: {
       isOneOf: (column, texts) => [isOneOf(column, texts)],

@@ -1,4 +1,3 @@
-import { referenceTo } from '../../../fhir/reference.js';
 import { pageEdgeOf, pageOf } from '../../../store/guards.js';
 import type { ReferenceTarget } from '../../../store/resource-key.js';
 import type { SearchQuery } from '../../../store/search-query.js';
@@ -6,7 +5,7 @@ import { rowCondition } from '../../sql/conditions.js';
 import type { SqlDialect } from '../../sql/dialect.js';
 import { pageOfMatches } from '../../sql/page.js';
 import { inTime, parameterKey, rowScope, type RowScope } from '../../sql/rows.js';
-import { allOf, FALSE, type Sql, sql, TRUE } from '../../sql/sql.js';
+import { allOf, FALSE, type Sql, sql } from '../../sql/sql.js';
 import type { Dictionaries } from '../rows/dictionary.js';
 
 /** The statements of searches by reference. Undefined if the parameter or the criteria match nothing. */
@@ -34,7 +33,7 @@ export class ReverseStatements {
   byReference(query: SearchQuery, parameter: string, targetKeys: readonly number[]): Sql | undefined {
     const scope = this.#scope(query);
     const found = this.#referringTo(sql`j.value`, query, parameter, scope);
-    return found && this.#perTarget(query, scope, { ...found, name: sql`j.value`, list: targetKeys });
+    return found && this.#perTarget(query, scope, found, targetKeys);
   }
 
   /**
@@ -52,31 +51,8 @@ export class ReverseStatements {
       FROM (${page}) p LEFT JOIN version v ON v.key = p.content`;
   }
 
-  /** {@link byReference} for a query with a base: references can be absolute URLs, and targets are named by place. */
-  byUrl(query: SearchQuery, parameter: string, targets: readonly ReferenceTarget[]): Sql | undefined {
-    const scope = this.#scope(query);
-    const key = parameterKey(scope, parameter);
-    const condition = rowCondition(query.criteria, scope);
-    if (key === undefined || condition === FALSE) return undefined;
-    const keys = this.targetKeys(query, targets);
-    const list = targets.map(({ type, id }, index) => [
-      keys[index] ?? null,
-      `${query.baseUrl!}/${referenceTo(type, id)}`,
-    ]);
-    const referring = sql`FROM resource r0 WHERE r0.key IN (
-        SELECT x.resource FROM reference x WHERE x.parameter = ${key} AND x.target = j.value ->> 0 AND x.grp = 0
-        UNION ALL SELECT x.resource FROM uri x WHERE x.parameter = ${key} AND x.value = j.value ->> 1 AND x.grp = 0)
-      AND ${allOf([inTime(sql`r0.key`, scope), condition])}`;
-    return this.#perTarget(query, scope, { referring, isNarrow: TRUE, name: sql`j.key`, list });
-  }
-
   /** The resources that refer to a target, and the test that they are few enough for one statement. */
-  #referringTo(
-    target: Sql,
-    query: SearchQuery,
-    parameter: string,
-    scope: RowScope,
-  ): Pick<Targets, 'referring' | 'isNarrow'> | undefined {
+  #referringTo(target: Sql, query: SearchQuery, parameter: string, scope: RowScope): Referring | undefined {
     const key = parameterKey(scope, parameter);
     const condition = rowCondition(query.criteria, scope);
     if (key === undefined || condition === FALSE) return undefined;
@@ -86,37 +62,39 @@ export class ReverseStatements {
     return { referring, isNarrow: sql`(${last}) IS NULL` };
   }
 
-  #perTarget(query: SearchQuery, scope: RowScope, { referring, isNarrow, name, list }: Targets): Sql {
+  #perTarget(
+    query: SearchQuery,
+    scope: RowScope,
+    { referring, isNarrow }: Referring,
+    targetKeys: readonly number[],
+  ): Sql {
     const { offset, limit } = pageOf(query);
     const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(this.#dialect.model, query) !== undefined;
     const total = query.total === true && isPart ? sql`(SELECT count(*) ${referring})` : NULL;
     const page = sql`(SELECT json_group_array(content) FROM (${pageOfMatches(query, referring, scope)}))`;
-    const guarded = (value: Sql): Sql => (isNarrow === TRUE ? value : sql`CASE WHEN ${isNarrow} THEN ${value} END`);
-    return sql`SELECT ${name}, ${guarded(page)}, ${total === NULL ? NULL : guarded(total)}
-      FROM json_each(${JSON.stringify(list)}) j`;
+    const guarded = (value: Sql): Sql => sql`CASE WHEN ${isNarrow} THEN ${value} END`;
+    return sql`SELECT j.value, ${guarded(page)}, ${total === NULL ? NULL : guarded(total)}
+      FROM json_each(${JSON.stringify(targetKeys)}) j`;
   }
 
-  #scope({ project, type, baseUrl }: SearchQuery): RowScope {
-    return rowScope({ project, dialect: this.#dialect, baseUrl }, type);
+  #scope({ project, type }: SearchQuery): RowScope {
+    return rowScope({ project, dialect: this.#dialect }, type);
   }
 }
 
 /** Whether a search by reference reads the texts of its page in the statement that finds it: see {@link ReverseStatements.oneReference}. */
 export function readsTogether(query: SearchQuery, targets: readonly ReferenceTarget[], withTexts: number): boolean {
   const isShort = query.limit !== undefined && query.limit <= withTexts;
-  return isShort && targets.length === 1 && query.total !== true && query.baseUrl === undefined;
+  return isShort && targets.length === 1 && query.total !== true;
 }
 
 const NULL = sql`NULL`;
 
-interface Targets {
+interface Referring {
   /** FROM and WHERE of the resources that refer to a target. */
   readonly referring: Sql;
   /** The condition that the statement includes the page of a target. */
   readonly isNarrow: Sql;
-  /** The expression that identifies a target in the rows. */
-  readonly name: Sql;
-  readonly list: readonly unknown[];
 }
 
 /** Longest text that is read with its page, in bytes. */

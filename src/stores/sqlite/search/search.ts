@@ -18,7 +18,6 @@ import type { KeptText } from '../rows/kept-text.js';
 import { PageFinder } from '../pages/page-finder.js';
 import { PreparedSearch } from '../pages/prepared-search.js';
 import { shortPage, shortStatement } from '../pages/short-page.js';
-import { withNeededBase, withUsableBase } from './needed-base.js';
 import { readsTogether, ReverseStatements } from './reverse-statements.js';
 import type { SegmentPage } from '../../segments/segment-search.js';
 import { READ_ROW } from '../segments/segment-port.js';
@@ -66,19 +65,11 @@ export class Searches {
   }
 
   /** One page of the matches. */
-  search(given: SearchQuery): KeyPage {
-    const query = withUsableBase(given, this.#dialect.model);
-    if (query.baseUrl !== undefined || query.total === true) {
-      return this.#snapshot(() => this.#search(this.#prepare(this.localized(query))));
-    }
+  search(query: SearchQuery): KeyPage {
+    if (query.total === true) return this.#snapshot(() => this.#search(this.#prepare(query)));
     const search = this.#prepare(query);
     const keys = this.#shortPage(search);
     return keys === undefined ? this.#snapshot(() => this.#search(search)) : { keys };
-  }
-
-  /** The query, with its base only if that makes a difference now. @param beside see {@link withNeededBase} */
-  localized(query: SearchQuery, beside: readonly string[] = []): SearchQuery {
-    return withNeededBase(query, beside, this.#dialect, this.#statements);
   }
 
   /** See docs/internals/index.md for the ways to a page. */
@@ -129,8 +120,7 @@ export class Searches {
   }
 
   /** The first match as `Type/id`; undefined for none. */
-  firstMatch(given: SearchQuery): string | undefined {
-    const query = this.localized(given);
+  firstMatch(query: SearchQuery): string | undefined {
     const scope = this.#scope(query);
     const where = inPlan(this.#plan(query, scope), scope);
     const row = this.#statements.get(sql`SELECT r0.id FROM resource r0 WHERE ${where} ORDER BY r0.id LIMIT 1`);
@@ -148,23 +138,7 @@ export class Searches {
     targets: readonly ReferenceTarget[],
     withTexts = 0,
   ): readonly KeyPage[] {
-    if (query.baseUrl === undefined) return this.#searchByReference(query, parameter, targets, withTexts);
-    return this.#snapshot(() =>
-      this.#searchByReference(this.localized(query, [parameter]), parameter, targets, withTexts),
-    );
-  }
-
-  #searchByReference(
-    query: SearchQuery,
-    parameter: string,
-    targets: readonly ReferenceTarget[],
-    withTexts: number,
-  ): readonly KeyPage[] {
     const none = query.total === true ? { keys: [], total: 0 } : { keys: [] };
-    if (query.baseUrl !== undefined) {
-      const pages = this.#searchTogether(query, this.reverse.byUrl(query, parameter, targets));
-      return targets.map((_, index) => pages.get(index) ?? none);
-    }
     const targetKeys = this.reverse.targetKeys(query, targets);
     const wanted = [...new Set(targetKeys)].filter((key) => key !== undefined);
     const pages = new Map<number | undefined, KeyPage>();
@@ -200,7 +174,7 @@ export class Searches {
     return inOrder.some((row) => row[3] === null) ? { keys } : { keys, texts: inOrder as readonly KeptText[] };
   }
 
-  /** The pages of a statement, by the keys or positions of targets; undefined for a target with a separate search. */
+  /** The pages of a statement, by the keys of targets; undefined for a target with a separate search. */
   #searchTogether(query: SearchQuery, statement: Sql | undefined): ReadonlyMap<number, KeyPage | undefined> {
     const { offset, limit } = pageOf(query);
     const edge = pageEdgeOf(this.#dialect.model, query);
@@ -238,8 +212,8 @@ export class Searches {
     return { way: 'segments', statement: new Sql(READ_ROW, ['', '']) };
   }
 
-  #scope({ project, type, baseUrl }: SearchQuery): RowScope {
-    return rowScope({ project, dialect: this.#dialect, baseUrl }, type);
+  #scope({ project, type }: SearchQuery): RowScope {
+    return rowScope({ project, dialect: this.#dialect }, type);
   }
 
   #plan({ criteria }: SearchQuery, scope: RowScope): RowPlan {

@@ -49,11 +49,11 @@ export class ConnectionSegments {
    * @returns undefined if segments do not answer it
    */
   search(query: SearchQuery): SegmentPage | undefined {
-    const { project, type, criteria, sort, total, baseUrl } = query;
+    const { project, type, criteria, sort, total } = query;
     const { index, port } = this.#of(project);
     const { offset, limit } = pageOf(query);
     const edge = pageEdgeOf(this.#source.model, query);
-    const asked = { type, criteria, sort, offset, limit, total, baseUrl, edge };
+    const asked = { type, criteria, sort, offset, limit, total, edge };
     try {
       const stale = (types: readonly string[]): void => this.needs.stale(project, types, type);
       return runNow(index.search(asked, { stale }), port, () => this.#guard.check());

@@ -89,9 +89,9 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
     });
   }
 
-  matching(type: string, criteria: Criteria, ids: readonly string[], baseUrl: string | undefined): readonly string[] {
+  matching(type: string, criteria: Criteria, ids: readonly string[]): readonly string[] {
     const { dialect, statements } = this.#source;
-    const scope = rowScope({ project: this.#project, dialect, baseUrl }, type);
+    const scope = rowScope({ project: this.#project, dialect }, type);
     const test = allOf([isCurrent(scope), rowCondition(criteria, scope)]);
     const statement = sql`SELECT r0.id FROM json_each(${JSON.stringify(ids)}) j
       CROSS JOIN resource r0 ON r0.collection = ${this.#key(type)} AND r0.id = j.value WHERE ${test}`;
