@@ -169,7 +169,8 @@ export async function untilCallEnds<Result>(
   const abort = (): void => reject(callAborted(signal));
   const left = deadline === undefined ? undefined : Math.min(Math.max(0, deadline - performance.now()), MAX_DELAY_MS);
   const timer = left === undefined ? undefined : setTimeout(() => reject(callTimedOut()), left);
-  signal?.addEventListener('abort', abort, { once: true });
+  if (signal?.aborted === true) abort();
+  else signal?.addEventListener('abort', abort, { once: true });
   try {
     return await Promise.race([work, ended]);
   } finally {

@@ -3,6 +3,11 @@ import { untilCallEnds } from '../../src/store/guards.js';
 
 afterEach(() => void vi.restoreAllMocks());
 
+test('a signal that fired before ends the wait', async () => {
+  const never = new Promise<void>(() => undefined);
+  await expect(untilCallEnds(never, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'aborted' });
+});
+
 test('a deadline that has passed ends the wait, without a warning of the runtime', async () => {
   const timers = vi.spyOn(globalThis, 'setTimeout');
   const never = new Promise<void>(() => undefined);
