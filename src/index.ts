@@ -273,3 +273,10 @@ export type { Concurrency, ConcurrencyOptions } from './access/limits/call-limit
 export type { StreamLimits, StreamLimitOptions } from './access/limits/call-limits.js';
 export type { MemoryStoreOptions } from './stores/memory/config.js';
 export { MemoryStore } from './stores/memory/store.js';
+export { deliverSubscriptions } from './subscriptions/deliver-subscriptions.js';
+export type {
+  DeliverHook,
+  DeliverSubscriptionsOptions,
+  DeliveryRetry,
+  SubscriptionNotification,
+} from './subscriptions/delivery-settings.js';

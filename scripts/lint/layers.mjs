@@ -26,10 +26,11 @@ export const LAYERS = {
   stores: ['store', 'search', 'fhirpath', 'fhir', 'telemetry', 'platform'],
   access: BELOW_ACCESS,
   live: BELOW_INTERACTIONS,
+  subscriptions: ['live', ...BELOW_INTERACTIONS],
   interactions: BELOW_INTERACTIONS,
   import: BELOW_IMPORT,
   projects: BELOW_PROJECTS,
-  repository: ['live', 'projects', ...BELOW_PROJECTS],
+  repository: ['live', 'subscriptions', 'projects', ...BELOW_PROJECTS],
   // Knows no store, no project and no repository: what it carries out, it carries out through interactions.
   graphql: ['client', 'live', ...BELOW_IMPORT],
   http: ['live', 'graphql', 'repository', 'projects', ...BELOW_PROJECTS],

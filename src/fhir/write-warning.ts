@@ -8,7 +8,7 @@ const WITHOUT_EFFECT: ReadonlyMap<string, string> = new Map([
   ],
   [
     'Subscription',
-    'A Subscription is stored as it is and has no effect, whatever its status: this service sends no notifications',
+    'A Subscription has an effect from when the service sets its status to active; a service without notifications never does',
   ],
 ]);
 

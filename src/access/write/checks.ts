@@ -11,9 +11,11 @@ import { withIndex } from '../contract.js';
 import { readsAll } from '../decide.js';
 import { directoryEntry, directoryRemoval } from './membership-records.js';
 import { type AddedWrite, writtenKey, type ReadyWrite } from './ready-write.js';
+import { subscriptionRecord } from './subscription-write.js';
 
 /** The writes that precede the write of a resource in its commit, for every caller. */
 export function sideWritesOfPut(key: ResourceKey, from: number, resource: AnyResource): readonly AddedWrite[] {
+  if (key.type === 'Subscription') return [subscriptionRecord(key, from)];
   return key.type === 'ProjectMembership' ? directoryEntry(key, from, resource) : [];
 }
 
@@ -28,6 +30,7 @@ export function sideWritesOfDelete(
   from: number,
   before: AnyResource | null,
 ): readonly AddedWrite[] {
+  if (key.type === 'Subscription') return [subscriptionRecord(key, from)];
   return key.type === 'ProjectMembership' ? directoryRemoval(key, from, before) : notInUseAsProfile(key, caller, from);
 }
 

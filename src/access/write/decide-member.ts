@@ -16,7 +16,7 @@ import { maskResource, withoutSecrets } from '../fields/mask-resource.js';
 import { assertPolicyWrite } from '../policy/validate-policy.js';
 import { restrict, type SearchRules } from '../read/restrict.js';
 import { type AccessRule, type Interaction, unrestrictedRule } from '../rule.js';
-import { sideWritesOfDelete } from './checks.js';
+import { sideWritesOfDelete, sideWritesOfPut } from './checks.js';
 import {
   canRead,
   type CommitState,
@@ -33,6 +33,7 @@ import {
 } from './commit-state.js';
 import type { DecidedWrite } from './ready-write.js';
 import { stamp, uniqueKeysOf, withoutStoredVersion } from './stamp.js';
+import { assertSubscriptionWrite } from './subscription-write.js';
 import { validatingWrite } from './validate-writes.js';
 
 /**
@@ -89,6 +90,7 @@ function* decidePut(state: CommitState, write: GuardedPut, from: number): Decidi
   const { after, kept, rule } = yield* grantPut(state, write, from, current.resource);
   assertPatientLink(caller, current.resource, after, stored.deleted.has(referenceTo(type, id)));
   if (type === 'AccessPolicy') assertPolicyWrite(caller.rules.model, after, state.hasTerminology);
+  if (type === 'Subscription') assertSubscriptionWrite(caller, after, kept);
   // Validates what the writer sent: hidden parts must not affect the outcome.
   const validating = validatingWrite(
     state.caller.rules.model,
@@ -107,6 +109,7 @@ function* decidePut(state: CommitState, write: GuardedPut, from: number): Decidi
   const confirmed = confirmGrants(state, [rule], key, from);
   const ready = [
     ...(current.resource === null ? [] : confirmed),
+    ...sideWritesOfPut(key, from, after),
     {
       role: 'own',
       write: { kind: 'put', key, resource: after, expect, unique: uniqueKeysOf(after) },

@@ -123,7 +123,7 @@ export type GraphqlOverHttpDraft = '2026-08-06';
  * | `history` | history of an instance, history of a type |
  * | `write` | create, update, patch, delete, conditional ones |
  * | `bundle` | transaction and batch |
- * | `operations` | `$everything` of Patient and Encounter, `$validate`, `$expand`, `$lookup`, `$validate-code`, `$subsumes` |
+ * | `operations` | `$everything` of Patient and Encounter, `$status` of Subscription, `$validate`, `$expand`, `$lookup`, `$validate-code`, `$subsumes` |
  * | `admin` | invite, resend and accept invitations, members, clients, Bots, projects with export and deletion, the audit log, removal for good |
  */
 export type RouteGroup =

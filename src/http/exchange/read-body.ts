@@ -164,7 +164,7 @@ function isContext(text: string): boolean {
 
 /**
  * The parameters of an operation with simple values: those of the URL, and those in the body of a POST, in the form of a
- * query. A repeated `_type` is a list. See https://hl7.org/fhir/R4/operations.html#request.
+ * query. A repeated `_type`, `id` or `status` is a list. See https://hl7.org/fhir/R4/operations.html#request.
  *
  * @param names the parameters of the operation; undefined: it checks them itself
  * @throws FhirError `invalid` - an unknown parameter, one that is given twice, or a body that is not Parameters with
@@ -194,12 +194,15 @@ async function inBody(exchange: CallerExchange): Promise<Map<string, string>> {
     if (!isJsonObject(one)) throw notParameters();
     for (const [name, value] of simpleValues(one)) {
       const before = values.get(name);
-      if (before !== undefined && name !== '_type') throw givenTwice(name);
+      if (before !== undefined && !LISTS.has(name)) throw givenTwice(name);
       values.set(name, before === undefined ? value : `${before},${value}`);
     }
   }
   return values;
 }
+
+/** The parameters that an operation can have several times. */
+const LISTS: ReadonlySet<string> = new Set(['_type', 'id', 'status']);
 
 /** A Coding counts as its system, code and display. */
 function simpleValues({ name, ...rest }: { readonly [name: string]: unknown }): readonly (readonly [string, string])[] {

@@ -166,6 +166,7 @@ function operationsOf(type: string, hasTerminology: boolean): { name: string; de
   const own = OPERATIONS[type] ?? [];
   const served = hasTerminology ? own : own.filter((name) => name === 'everything');
   return [
+    ...(type === 'Subscription' ? [STATUS] : []),
     ...served.map((name) => operationNamed(name, `${type}-${name}`)),
     operationNamed('validate', 'Resource-validate'),
   ];
@@ -176,6 +177,11 @@ const OPERATIONS: { readonly [type: string]: readonly string[] } = {
   Encounter: ['everything'],
   ValueSet: ['expand', 'validate-code'],
   CodeSystem: ['lookup', 'validate-code', 'subsumes'],
+};
+
+const STATUS = {
+  name: 'status',
+  definition: 'http://hl7.org/fhir/uv/subscriptions-backport/OperationDefinition/backport-subscription-status',
 };
 
 function operationNamed(name: string, definition: string): { name: string; definition: string } {

@@ -7,6 +7,7 @@ import { compartmentPair, everything, type RecordOwner } from '../../repository/
 import { readSubset } from '../../repository/search/result-parameters.js';
 import { searchTypes } from '../../repository/search-types.js';
 import { subsetOf } from '../../repository/search/subset.js';
+import { subscriptionStatus } from '../../repository/subscription-status.js';
 import { FORMAT_PARAMETERS } from '../../search/parse/parse-search.js';
 import { parseQueryString } from '../../search/parse/search-pairs.js';
 import type { Answer } from '../exchange/answer.js';
@@ -118,6 +119,22 @@ export const READ_ROUTES: readonly Route[] = [
     parameters: 'checked',
     answer: async (exchange) => inTypes(exchange, await posted(exchange)),
   },
+  ...['Subscription/$status', 'Subscription/:id/$status'].flatMap((path) =>
+    (['GET', 'POST'] as const).map((method): Route => ({
+      group: 'operations',
+      method,
+      root: 'fhir',
+      path,
+      parameters: 'checked',
+      async answer(exchange) {
+        const { id } = exchange.path;
+        const parameters = await readOperation(exchange);
+        return answerResource(
+          await subscriptionStatus(repositoryFor(exchange), id === '' ? undefined : id, parameters),
+        );
+      },
+    })),
+  ),
   // See https://hl7.org/fhir/R4/patient-operation-everything.html and encounter-operation-everything.html.
   ...(['Patient', 'Encounter'] as const).flatMap((type) =>
     (['GET', 'POST'] as const).map((method): Route => ({

@@ -1,6 +1,7 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import { type AccessTrace, tracedBy } from '../../access/access-trace.js';
 import { membershipsOf } from '../../access/sign-in/find-membership.js';
+import { recordKey } from '../../access/write/subscription-write.js';
 import { FhirError } from '../../fhir/error.js';
 import { notFound, referenceTo } from '../../fhir/reference.js';
 import { isResourceId } from '../../fhir/resource.js';
@@ -95,7 +96,8 @@ async function noteContent({ store, options }: ErasureSession, key: ResourceKey,
 
 const PAGE = 100;
 
-/** The entry above the projects of a membership. */
+/** The entry above the projects of a membership; the records of a Subscription. */
 function directoryOf(key: ResourceKey): readonly ResourceKey[] {
+  if (key.type === 'Subscription') return [recordKey('Basic', key), recordKey('Parameters', key)];
   return key.type === 'ProjectMembership' ? [{ ...key, project: SERVER_SCOPE }] : [];
 }

@@ -1,6 +1,7 @@
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { revokedUserKey } from '../../access/sign-in/member.js';
 import { FORMER_MEMBERSHIPS, invitationKey } from '../../access/write/membership-records.js';
+import { recordsOf, SUBSCRIPTIONS } from '../../access/write/subscription-write.js';
 import { assertNotAuditLog } from '../../audit/log/chain.js';
 import { FhirError } from '../../fhir/error.js';
 import { nameToId, referenceTo } from '../../fhir/reference.js';
@@ -128,6 +129,7 @@ class DeletionRun {
       await this.#eraseAll(SERVER_SCOPE, 'ProjectMembership', refersTo('project', { type: 'Project', id }));
       await this.#eraseAll(FORMER_MEMBERSHIPS, 'ProjectMembership', refersTo('project', { type: 'Project', id }));
       await this.#eraseAll(SERVER_SCOPE, 'User', refersTo('project', { type: 'Project', id }));
+      await this.#eraseAll(SUBSCRIPTIONS, 'Basic', recordsOf(id));
       const left = await this.#typeLeft();
       if (left === undefined) break;
       if (attempt < ATTEMPTS) continue;
@@ -159,6 +161,7 @@ class DeletionRun {
       const ids = matches.map(({ resource }) => resource.id!);
       await this.#erase(ids.map((id) => ({ project, type, id })));
       if (type === 'User') await this.#erase(ids.map(revokedUserKey));
+      if (project === SUBSCRIPTIONS) await this.#erase(ids.map((id) => ({ project, type: 'Parameters', id })));
     }
   }
 

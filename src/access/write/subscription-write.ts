@@ -1,0 +1,140 @@
+import { FhirError } from '../../fhir/error.js';
+import type { FhirModel } from '../../fhir/model/fhir-model.js';
+import { extensionsOf, OWN_EXTENSIONS } from '../../fhir/own-extensions.js';
+import { type AnyResource, elementsOf, isJsonObject } from '../../fhir/resource.js';
+import { sha256Of } from '../../platform/crypto.js';
+import type { Criteria } from '../../search/criteria/criteria.js';
+import { parseSearch } from '../../search/parse/parse-search.js';
+import type { ResourceKey } from '../../store/resource-key.js';
+import type { Caller, MemberCaller } from '../caller.js';
+import { decide } from '../decide.js';
+import type { Narrowing } from '../narrowing.js';
+import { type VersionView, versionView } from '../read/version-view.js';
+import { termsOf } from '../sign-in/session.js';
+import type { AddedWrite } from './ready-write.js';
+
+/** On which terms the member who wrote a Subscription had signed in: the Subscription acts on the same ones. */
+export interface SubscriptionAuthor {
+  /** The id of the ProjectMembership. */
+  readonly membership: string;
+  /** When it was written, an instant: a later revocation of the member's sessions ends the Subscription. */
+  readonly written: string;
+  readonly requirePolicy: boolean;
+  readonly narrowings: readonly Narrowing[];
+}
+
+/** `meta.author` of a Subscription that a member writes: its profile, with the {@link SubscriptionAuthor} in an extension. */
+export function subscriptionAuthor(caller: MemberCaller): { readonly reference: string; readonly extension: unknown } {
+  const author: SubscriptionAuthor = {
+    membership: caller.membership,
+    written: new Date().toISOString(),
+    requirePolicy: termsOf(caller)?.requirePolicy === true,
+    narrowings: caller.narrowings ?? [],
+  };
+  const extension = [{ url: OWN_EXTENSIONS.subscriptionAuthor, valueString: JSON.stringify(author) }];
+  return { reference: caller.profile, extension };
+}
+
+/** @returns undefined if no member wrote the Subscription, but trusted code */
+export function authorOf({ meta }: AnyResource): SubscriptionAuthor | undefined {
+  const author = (meta as { readonly author?: unknown } | undefined)?.author;
+  const [found] = isJsonObject(author) ? extensionsOf(author, OWN_EXTENSIONS.subscriptionAuthor) : [];
+  return found && (JSON.parse(String(found['valueString'])) as SubscriptionAuthor);
+}
+
+/**
+ * The scope of the records of Subscriptions. An id never contains a slash, so no caller has this project. Each Subscription
+ * has two records under the same id:
+ *
+ * | type | content |
+ * |---|---|
+ * | Basic | where the Subscription is; written again whenever a caller writes or deletes it, so that its feed is news |
+ * | Parameters | how far its notifications are: see `DeliveryState` |
+ */
+export const SUBSCRIPTIONS = '/subscriptions';
+
+/** The key of a record of a Subscription. */
+export function recordKey(type: 'Basic' | 'Parameters', { project, id }: Omit<ResourceKey, 'type'>): ResourceKey {
+  return { project: SUBSCRIPTIONS, type, id: sha256Of(JSON.stringify([project, id])) };
+}
+
+/** The record that accompanies a written or deleted Subscription. */
+export function subscriptionRecord(written: ResourceKey, from: number): AddedWrite {
+  const key = recordKey('Basic', written);
+  const identifier = [{ system: recordSystem(written.project), value: written.id }];
+  const resource = { resourceType: key.type, id: key.id, identifier } as AnyResource;
+  return { role: 'added', write: { kind: 'put', key, resource }, from };
+}
+
+function recordSystem(project: string): string {
+  return `urn:fhirgraph:project:${project}`;
+}
+
+/** The records of a project. */
+export function recordsOf(project: string): Criteria {
+  return { kind: 'match', parameter: 'identifier', test: { kind: 'token', system: recordSystem(project) } };
+}
+
+/** The Subscription of a record. */
+export function recordedKey(record: AnyResource): ResourceKey {
+  const [{ system, value }] = elementsOf(record)['identifier'] as [{ system: string; value: string }];
+  return { project: system.slice(recordSystem('').length), type: 'Subscription', id: value };
+}
+
+/**
+ * What a Subscription follows, as its author sees it.
+ *
+ * @param baseUrl without a trailing slash
+ * @throws FhirError `invalid`, `unsupported`, `too-costly` - the criteria cannot be followed; see {@link versionView}
+ * @throws FhirError `forbidden` - the author may not search the type
+ */
+export function subscriptionView(
+  model: FhirModel,
+  caller: Caller,
+  criteria: unknown,
+  baseUrl: string | undefined,
+): VersionView {
+  const [, type = '', query = ''] = /^(\w+)(?:\?(.*))?$/s.exec(String(criteria)) ?? [];
+  if (!model.isResourceType(type)) {
+    throw new FhirError('invalid', 'The criteria must be a search such as Observation?status=final');
+  }
+  const { criteria: parsed, ...pages } = parseSearch(model, type, query, { baseUrl });
+  if (Object.keys(pages).length > 0) {
+    throw new FhirError('unsupported', 'The criteria take no order and no pages');
+  }
+  if (decide(caller, type, 'search') === null) {
+    throw new FhirError('forbidden', `The author may not search ${type}`);
+  }
+  return versionView(model, caller, { type, criteria: parsed }, baseUrl);
+}
+
+/**
+ * Rejects a Subscription that a member writes and that could never be active. A Subscription that is `off` may be anything.
+ *
+ * @param kept elements that are hidden from the member, and stay as they are
+ * @throws FhirError `unprocessable` - a status that only the service sets, or criteria that the member cannot follow
+ */
+export function assertSubscriptionWrite(
+  caller: MemberCaller,
+  subscription: AnyResource,
+  kept: ReadonlySet<string>,
+): void {
+  const { status, criteria } = elementsOf(subscription);
+  if (status === 'off' || kept.has('status') || kept.has('criteria')) return;
+  if (status !== 'requested') {
+    throw refused('status', 'The service alone sets the status of a Subscription; clients write "requested" or "off"');
+  }
+  try {
+    subscriptionView(caller.rules.model, caller, criteria, undefined);
+  } catch (error) {
+    if (!(error instanceof FhirError)) throw error;
+    throw refused('criteria', `The Subscription cannot be served. ${error.message}`, error);
+  }
+}
+
+function refused(element: string, message: string, cause?: FhirError): FhirError {
+  return new FhirError('unprocessable', message, {
+    issues: [{ code: 'business-rule', diagnostics: message, expression: [`Subscription.${element}`] }],
+    cause,
+  });
+}

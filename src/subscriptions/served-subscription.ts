@@ -1,0 +1,346 @@
+import type { Bundle } from '@medplum/fhirtypes';
+import { tracedBy } from '../access/access-trace.js';
+import type { MemberCaller } from '../access/caller.js';
+import { guardStore } from '../access/guarded-store.js';
+import { audited } from '../access/operation.js';
+import type { VersionView } from '../access/read/version-view.js';
+import type { SignInIdentity } from '../access/sign-in/find-membership.js';
+import { narrowCaller } from '../access/sign-in/session.js';
+import { mayChangeUnnoticed, signIn, timeLeft } from '../access/sign-in/sign-in.js';
+import { authorOf, type SubscriptionAuthor, subscriptionView } from '../access/write/subscription-write.js';
+import type { AuditFacts } from '../audit/audit.js';
+import { type ErrorCode, FhirError } from '../fhir/error.js';
+import { copyForHost, sameJsonText } from '../fhir/json/copy-json.js';
+import { keepDecimalTexts } from '../fhir/json/decimal-texts.js';
+import { withoutOwnMeta } from '../fhir/own-extensions.js';
+import { referenceTo } from '../fhir/reference.js';
+import { type AnyResource, elementsOf, isJsonObject, type JsonObject } from '../fhir/resource.js';
+import { Pace } from '../platform/pace.js';
+import { pause } from '../platform/runtime.js';
+import { untilCallEnds } from '../store/guards.js';
+import type { ResourceKey } from '../store/resource-key.js';
+import type { ReadResult } from '../store/stored-resource.js';
+import type { DeliverySettings, SubscriptionNotification } from './delivery-settings.js';
+import { type DeliveryState, type Lease, StoredState } from './delivery-state.js';
+import { liveEvent, type LiveEvent, withoutVersion } from '../live/live-event.js';
+import { notificationBundle, type PayloadContent, payloadContent } from './notification.js';
+import type { TypeFeed, TypePage, VersionChange } from './type-feed.js';
+
+/** What the Subscriptions of a process share. */
+interface DeliveryTools {
+  readonly settings: DeliverySettings;
+  readonly lease: Lease;
+  feed(project: string, type: string): TypeFeed;
+}
+
+/** `Subscription.channel`, checked. */
+interface RestHook extends Pick<SubscriptionNotification, 'endpoint' | 'payload' | 'header'> {
+  readonly content: PayloadContent;
+}
+
+/** The rights of a Subscription, as of an epoch. */
+interface Rights {
+  readonly author: MemberCaller;
+  readonly view: VersionView;
+  readonly bot: MemberCaller | undefined;
+  readonly epoch: string | undefined;
+}
+
+/** One Subscription while this process serves it. */
+export class ServedSubscription {
+  readonly #state: StoredState;
+  #resource: AnyResource;
+  #version: string;
+  /** May be ahead of the stored state, but never with a number. */
+  #now: DeliveryState;
+  #saved = performance.now();
+  #rights: Rights | undefined;
+
+  constructor(
+    private readonly tools: DeliveryTools,
+    private readonly key: ResourceKey,
+    found: ReadResult & { readonly status: 'found' },
+    state: ReadResult | undefined,
+    private readonly signal: AbortSignal,
+  ) {
+    this.#resource = found.resource;
+    this.#version = found.versionId;
+    this.#state = new StoredState(tools.settings.store, key, state);
+    this.#now = this.#state.now;
+  }
+
+  /**
+   * Serves it until the signal fires or it is not active any more.
+   *
+   * @throws FhirError `unavailable`, `precondition-failed` … - read it again, and serve it again
+   */
+  async run(): Promise<void> {
+    const { status } = elementsOf(this.#resource);
+    if (status === 'error') return;
+    // A later request begins at its own time.
+    if (status === 'off')
+      return this.#now.position === undefined ? undefined : this.#save({ number: this.#now.number });
+    try {
+      const hook = restHookIn(this.#resource);
+      await this.#confirm(await this.tools.settings.store.accessEpoch?.());
+      if (status === 'requested') await this.#activate(hook);
+      await this.#deliverAll(hook);
+    } catch (error) {
+      if (this.signal.aborted || !(error instanceof FhirError) || MAY_PASS.has(error.code)) throw error;
+      await this.#setStatus(error instanceof Ended ? 'off' : 'error', error.message);
+    } finally {
+      if (this.#now !== this.#state.now && this.tools.lease.isHeld) await this.#save(this.#now).catch(() => undefined);
+    }
+  }
+
+  async #activate(hook: RestHook): Promise<void> {
+    const feed = this.#feed();
+    const { number, position } = this.#now;
+    // After an error, it continues where it was.
+    const isKnown = position !== undefined && !(await feed.page(position)).isReset;
+    if (!isKnown) await this.#save({ number, position: await feed.now() });
+    if (this.#rights!.bot === undefined) await this.#attempts(() => this.#send(hook, undefined));
+    await this.#setStatus('active');
+  }
+
+  async #deliverAll(hook: RestHook): Promise<void> {
+    for (;;) {
+      const feed = this.#feed();
+      const { news } = feed;
+      const { position = await feed.now() } = this.#now;
+      const page = await feed.page(position);
+      if (page.isReset) {
+        throw new FhirError(
+          'reset',
+          'It is not known any more which changes were sent; search again, then set the status to "requested"',
+        );
+      }
+      await this.#confirm(page.epoch);
+      await this.#pass(page, position, hook);
+      if (page.position !== position) {
+        this.#now = { number: this.#now.number, position: page.position };
+        continue;
+      }
+      if (this.#state.now.isPending === true || performance.now() - this.#saved > SAVE_MS) await this.#save(this.#now);
+      await untilCallEnds(news, { signal: this.signal });
+    }
+  }
+
+  async #pass({ changes }: TypePage, position: string, hook: RestHook): Promise<void> {
+    const { at, isPending } = this.#now;
+    let isHandled = at !== undefined && changes.some(({ name }) => name === at);
+    const pace = new Pace();
+    for (const change of changes) {
+      if (pace.isSpent) await pace.next();
+      const isLast = isHandled && change.name === at;
+      if (isHandled && !(isLast && isPending === true)) {
+        isHandled = !isLast;
+        continue;
+      }
+      isHandled = false;
+      if (this.#eventOf(change) !== undefined) await this.#deliver(change, position, hook, isLast);
+    }
+  }
+
+  /** @param isNumbered the event has a number from an earlier attempt */
+  async #deliver(change: VersionChange, position: string, hook: RestHook, isNumbered: boolean): Promise<void> {
+    await this.#attempts(async () => {
+      const event = await this.#readable(change);
+      if (event === undefined) return;
+      if (!isNumbered) {
+        await this.#save({ number: this.#now.number + 1, position, at: change.name, isPending: true });
+      }
+      isNumbered = true;
+      await this.#send(hook, event);
+    });
+    if (isNumbered) this.#now = { ...this.#now, isPending: false };
+  }
+
+  /** Works with the rights of the moment, again after each failure to send. */
+  async #attempts(work: () => Promise<void>): Promise<void> {
+    const { store, retry } = this.tools.settings;
+    for (let attempt = 1; ; attempt += 1) {
+      await this.#confirm(await store.accessEpoch?.());
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof Unsent)) throw error;
+        if (attempt >= retry.attempts) {
+          const { number } = this.#now;
+          throw new FhirError('conflict', `The endpoint did not accept notification ${number} in ${attempt} attempts`);
+        }
+        await pause(Math.min(retry.delay * 2 ** (attempt - 1), MAX_DELAY), this.signal);
+      }
+    }
+  }
+
+  /** @param event undefined: the handshake */
+  async #send(hook: RestHook, event: LiveEvent | undefined): Promise<void> {
+    const { settings, lease } = this.tools;
+    if (!lease.isHeld) throw new FhirError('unavailable', 'Another process delivers');
+    const { content, ...channel } = hook;
+    const bundle = event === undefined ? this.#bundle(content, event) : await this.#audited(content, event);
+    const notification: SubscriptionNotification = {
+      type: event === undefined ? 'handshake' : 'event-notification',
+      project: this.key.project,
+      subscription: referenceTo('Subscription', this.key.id),
+      ...channel,
+      bundle,
+      caller: this.#rights!.bot,
+    };
+    const signal = AbortSignal.any([this.signal, AbortSignal.timeout(settings.retry.timeout)]);
+    try {
+      const sending = new Promise<unknown>((resolve) => resolve(settings.deliver(notification, { signal })));
+      await untilCallEnds(sending, { signal });
+    } catch (error) {
+      throw this.signal.aborted ? error : new Unsent();
+    }
+  }
+
+  /** The notification, after the record of what it shows. */
+  #audited(content: PayloadContent, event: LiveEvent): Promise<Bundle> {
+    const { store, audit, requireAudit, baseUrl } = this.tools.settings;
+    const { author: caller, view } = this.#rights!;
+    const facts: AuditFacts = { targets: [{ type: view.type }], results: 1 };
+    const trace = tracedBy({ store, audit }, facts, baseUrl);
+    const { resource, stored } = event;
+    return audited(
+      { store, caller, audit, requireAudit },
+      'search',
+      async () => {
+        if (trace !== undefined && resource !== undefined && content === 'full-resource') {
+          trace.origins.set(resource, stored!);
+          trace.show(resource);
+        }
+        return this.#bundle(content, event);
+      },
+      facts,
+    );
+  }
+
+  #bundle(content: PayloadContent, event: LiveEvent | undefined): Bundle {
+    const { baseUrl } = this.tools.settings;
+    const facts = { subscription: this.#resource, state: this.#now, baseUrl };
+    const shown = event?.resource && copyForHost(withoutOwnMeta(event.resource));
+    return notificationBundle(facts, content, this.#rights!.view.type, event && { ...event, resource: shown });
+  }
+
+  /** The event of a change, by the versions themselves. */
+  #eventOf({ key: { type, id }, versions: [before, after] }: VersionChange): LiveEvent | undefined {
+    const { view } = this.#rights!;
+    return liveEvent({ view, differs }, { type, id, past: [before], now: after });
+  }
+
+  /** The event, without the resource if the author cannot read this version any more. */
+  async #readable(change: VersionChange): Promise<LiveEvent | undefined> {
+    const event = this.#eventOf(change);
+    if (event?.resource === undefined) return event;
+    const { store, baseUrl } = this.tools.settings;
+    const { key, versionId: version } = change;
+    const [now] = await store.read([key]);
+    if (now?.status === 'found' && now.versionId === version) return event;
+    const guard = guardStore(store, this.#rights!.author, baseUrl);
+    const [seen] = await guard.read([{ type: key.type, id: key.id, version }]);
+    return { ...event, resource: seen?.status === 'found' ? seen.resource : undefined };
+  }
+
+  /** The rights as they are at this epoch. @throws FhirError - they are gone */
+  async #confirm(epoch: string | undefined): Promise<void> {
+    const { end } = elementsOf(this.#resource);
+    if (typeof end === 'string' && !(Date.parse(end) > Date.now())) throw new Ended('forbidden', 'Its end has passed');
+    const known = this.#rights;
+    const isSame = known !== undefined && epoch !== undefined && epoch === known.epoch;
+    if (isSame && [known.author, known.bot].every((caller) => caller === undefined || isCurrent(caller))) return;
+    const author = authorOf(this.#resource);
+    if (author === undefined) {
+      throw new FhirError('forbidden', 'Trusted code wrote it; a member must write it, in whose name it acts');
+    }
+    const { store, baseUrl } = this.tools.settings;
+    const signedIn = await this.#signIn({ membership: author.membership }, author);
+    const caller = author.narrowings.reduce(narrowCaller, signedIn);
+    const view = subscriptionView(store.model, caller, elementsOf(this.#resource)['criteria'], baseUrl);
+    this.#rights = { author: caller, view, bot: await this.#signInBot(caller, author), epoch };
+  }
+
+  async #signIn(identity: SignInIdentity, { written, requirePolicy }: SubscriptionAuthor): Promise<MemberCaller> {
+    const caller = await signIn(this.tools.settings.store, identity, { issuedAt: new Date(written), requirePolicy });
+    if (caller.project === this.key.project) return caller;
+    throw new FhirError('membership-missing', 'The member who wrote it belongs to another project');
+  }
+
+  async #signInBot(caller: MemberCaller, author: SubscriptionAuthor): Promise<MemberCaller | undefined> {
+    const { endpoint } = restHookIn(this.#resource);
+    const id = /^Bot\/([\w.-]+)$/.exec(endpoint)?.[1];
+    if (id === undefined) return undefined;
+    const [bot] = await guardStore(this.tools.settings.store, caller).read([{ type: 'Bot', id }]);
+    if (bot?.status !== 'found') throw new FhirError('forbidden', 'Its author can read no such Bot');
+    return this.#signIn({ project: this.key.project, client: endpoint }, author);
+  }
+
+  async #setStatus(status: 'active' | 'error' | 'off', error?: string): Promise<void> {
+    const { error: _, ...elements } = elementsOf(this.#resource);
+    const changed = { ...elements, status, ...(error === undefined ? {} : { error }) };
+    const resource = keepDecimalTexts(this.#resource, changed as unknown as AnyResource);
+    const expect = { version: this.#version };
+    const [result] = await this.tools.settings.store.commit([{ kind: 'put', key: this.key, resource, expect }]);
+    this.#resource = resource;
+    if (result?.kind === 'put') this.#version = result.versionId;
+  }
+
+  async #save(state: DeliveryState): Promise<void> {
+    await this.#state.save(state);
+    this.#now = state;
+    this.#saved = performance.now();
+  }
+
+  #feed(): TypeFeed {
+    const { project, type } = this.#rights!.view;
+    return this.tools.feed(project, type);
+  }
+}
+
+/** The channel of a Subscription. @throws FhirError `unsupported` - it cannot be served */
+function restHookIn(subscription: AnyResource): RestHook {
+  const { channel } = elementsOf(subscription);
+  const { type, endpoint, payload, header = [] }: JsonObject = isJsonObject(channel) ? channel : {};
+  if (type !== 'rest-hook') throw new FhirError('unsupported', 'Only the channel type "rest-hook" is served');
+  if (typeof endpoint !== 'string') throw new FhirError('unsupported', 'The channel has no endpoint');
+  if (payload !== undefined && !/^application\/(?:fhir\+)?json\b/.test(String(payload))) {
+    throw new FhirError('unsupported', 'The payload must be application/fhir+json');
+  }
+  const content = payloadContent(channel as JsonObject);
+  if (content === undefined) throw new FhirError('unsupported', 'The content of the payload has an unknown code');
+  const headers = Array.isArray(header) ? header.filter((one) => typeof one === 'string') : [];
+  return { endpoint, payload: payload as string | undefined, header: headers, content };
+}
+
+function isCurrent(caller: MemberCaller): boolean {
+  return !mayChangeUnnoticed(caller) && timeLeft(caller) > 0;
+}
+
+/** Whether a reader who knows one version learns anything from the other. */
+function differs(known: AnyResource, current: AnyResource): boolean {
+  return !sameJsonText(withoutVersion(withoutOwnMeta(known)), withoutVersion(withoutOwnMeta(current)));
+}
+
+/** The end of a Subscription that was agreed. */
+class Ended extends FhirError {}
+
+/** The host could not send. Its own error may hold anything, so that nothing of it is kept. */
+class Unsent extends Error {}
+
+/** Errors that are no reason to end a Subscription: the store, another process, or a fault of this library. */
+const MAY_PASS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'aborted',
+  'corrupt',
+  'internal',
+  'precondition-failed',
+  'throttled',
+  'unavailable',
+]);
+
+/** The longest pause between two attempts, in milliseconds. */
+const MAX_DELAY = 600_000;
+
+/** A position without an event is stored so often, in milliseconds: long before the feed forgets it. */
+const SAVE_MS = 600_000;

@@ -1,0 +1,107 @@
+import type { IndexedVersion } from '../access/read/version-view.js';
+import type { CommittedChange } from '../store/changes.js';
+import type { ResourceKey } from '../store/resource-key.js';
+import type { ResourceStore } from '../store/store.js';
+import { readVersions } from '../live/changed-resources.js';
+
+/** A change with the version before it and the version that it made. Null: there is none, or it was removed. */
+export interface VersionChange extends CommittedChange {
+  /** `Observation/o1/_history/3`. */
+  readonly name: string;
+  readonly versions: readonly [before: IndexedVersion | null, after: IndexedVersion | null];
+}
+
+/** A page of the feed of a type: each change of a resource by itself. */
+export interface TypePage {
+  readonly changes: readonly VersionChange[];
+  readonly position: string;
+  readonly isReset: boolean;
+  /** The epoch of access after the page was read. */
+  readonly epoch: string | undefined;
+}
+
+/** The feed of a type in a project. All that read after one position read its page once. */
+export class TypeFeed {
+  readonly #pages = new Map<string, Promise<TypePage>>();
+  readonly #stop: (() => void) | undefined;
+  #news = Promise.withResolvers<undefined>();
+
+  constructor(
+    private readonly store: ResourceStore,
+    private readonly project: string,
+    private readonly type: string,
+  ) {
+    this.#stop = store.watch?.(project, () => this.tell());
+  }
+
+  close(): void {
+    this.#stop?.();
+  }
+
+  /** There may be another page. */
+  tell(): void {
+    this.#news.resolve(undefined);
+    this.#news = Promise.withResolvers();
+  }
+
+  /** Resolves with the next news. Taken before a page is read, so that no news is missed. */
+  get news(): Promise<undefined> {
+    return this.#news.promise;
+  }
+
+  async now(): Promise<string> {
+    return (await this.store.changes!({ project: this.project })).position;
+  }
+
+  page(after: string): Promise<TypePage> {
+    const known = this.#pages.get(after);
+    if (known !== undefined) return known;
+    const page = this.#read(after);
+    this.#pages.set(after, page);
+    const forget = (): void => void this.#pages.delete(after);
+    // What follows the last page is not known for long.
+    page.then(({ position }) => (position === after ? forget() : undefined), forget);
+    for (const [oldest] of this.#pages) if (this.#pages.size > RECENT_PAGES) this.#pages.delete(oldest);
+    return page;
+  }
+
+  async #read(after: string): Promise<TypePage> {
+    const { project, type } = this;
+    const { changes, position, isReset } = await this.store.changes!({
+      project,
+      after,
+      types: [type],
+      limit: PAGE_SIZE,
+    });
+    const keys = new Map<string, ResourceKey>();
+    for (const { kind, key, before, versionId } of changes) {
+      for (const version of [before, kind === 'put' ? versionId : null]) {
+        if (version !== null) keys.set(nameOf(key, version), { ...key, version });
+      }
+    }
+    const found = await readVersions(this.store, [...keys.values()]);
+    const versions = new Map([...keys.keys()].map((name, index) => [name, found[index]!]));
+    const epoch = await this.store.accessEpoch?.();
+    return {
+      changes: changes.map((change): VersionChange => {
+        const { key, before, versionId } = change;
+        const name = nameOf(key, versionId);
+        const first = before === null ? null : versions.get(nameOf(key, before))!;
+        return { ...change, name, versions: [first, versions.get(name) ?? null] };
+      }),
+      position,
+      isReset,
+      epoch,
+    };
+  }
+}
+
+function nameOf({ type, id }: ResourceKey, version: string): string {
+  return `${type}/${id}/_history/${version}`;
+}
+
+/** Changes of a page, unless a commit has more. A stored state relies on it: see `DeliveryState.at`. */
+const PAGE_SIZE = 200;
+
+/** Pages that are kept for Subscriptions that are a little behind. */
+const RECENT_PAGES = 8;

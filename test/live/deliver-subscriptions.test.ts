@@ -1,0 +1,640 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Bundle, Observation, Parameters, Subscription } from '@medplum/fhirtypes';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type AuditRecord,
+  createBot,
+  createRepository,
+  deleteProject,
+  deliverSubscriptions,
+  type DeliverSubscriptionsOptions,
+  eraseResource,
+  type FhirError,
+  MemoryStore,
+  narrowCaller,
+  removeMember,
+  type Repository,
+  type ResourceStore,
+  revokeSessions,
+  serverCaller,
+  signIn,
+  type SubscriptionNotification,
+  systemCaller,
+  updateMember,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { LEASE } from '../../src/subscriptions/delivery-state.js';
+import { enrol, type PolicyJson, type RuleJson } from '../access/policies.js';
+import { fill, plain } from '../access/world.js';
+import { postgresPool } from '../stores/postgres/pool.js';
+import { namedStores } from '../support/named-stores.js';
+import { storeWith } from '../support/store-with.js';
+import { until } from '../support/until.js';
+
+const FOLDER = mkdtempSync(join(tmpdir(), 'deliver-'));
+
+const FINAL: RuleJson = { resourceType: 'Observation', criteria: 'Observation?code=a', hiddenFields: ['note'] };
+const RULES: readonly RuleJson[] = [FINAL, { resourceType: 'Subscription' }, { resourceType: 'Bot' }];
+
+let store: ResourceStore;
+let system: Repository;
+let mine: Repository;
+let over: AbortController;
+const running: Promise<void>[] = [];
+
+/** Dr. Kim may see Observations of code `a`, without notes. */
+async function begin(open: ResourceStore, policies: readonly PolicyJson[] = [{ resource: RULES }]): Promise<void> {
+  store = open;
+  over = new AbortController();
+  system = createRepository({ store, caller: systemCaller('clinic') });
+  await fill(store, 'clinic', [plain({ resourceType: 'Practitioner', id: 'dr1' })]);
+  await enrol(store, 'clinic', { profile: 'Practitioner/dr1', policies, access: [{ policy: 0, parameters: [] }] });
+  mine = createRepository({ store, caller: await signIn(store, { membership: 'member-clinic' }) });
+}
+
+async function end(): Promise<void> {
+  over.abort();
+  await Promise.all(running.splice(0));
+  await store.close();
+}
+
+/** A host that gets the notifications. */
+class Host {
+  readonly got: SubscriptionNotification[] = [];
+  /** How the host answers; by default it takes everything. */
+  answer: (notification: SubscriptionNotification, signal: AbortSignal) => unknown = () => undefined;
+
+  start(more: Partial<DeliverSubscriptionsOptions> = {}): Promise<void> {
+    const done = deliverSubscriptions({
+      store,
+      signal: over.signal,
+      retry: { attempts: 3, delay: 1 },
+      deliver: async (notification, { signal }) => {
+        await this.answer(notification, signal);
+        this.got.push(notification);
+      },
+      ...more,
+    });
+    running.push(done);
+    return done;
+  }
+
+  /** In short: `1 enter o1@2`. */
+  get events(): string[] {
+    return this.got.flatMap(({ type, bundle }) => (type === 'handshake' ? [] : shortOf(bundle)));
+  }
+
+  async untilEvents(count: number): Promise<string[]> {
+    await until(() => this.events.length >= count);
+    return this.events;
+  }
+}
+
+const KINDS: { readonly [method: string]: string } = { POST: 'enter', PUT: 'update', DELETE: 'leave' };
+
+function shortOf(bundle: Bundle): string {
+  const [status, event] = bundle.entry!;
+  const { part } = (status!.resource as Parameters).parameter!.find(({ name }) => name === 'notification-event')!;
+  const number = part!.find(({ name }) => name === 'event-number')!.valueString;
+  const focus = part!.find(({ name }) => name === 'focus')!.valueReference!.reference!;
+  const version = event!.resource?.meta?.versionId;
+  const id = focus.replace('Observation/', '');
+  return `${number} ${KINDS[event!.request!.method]} ${id}${version === undefined ? '' : `@${version}`}`;
+}
+
+const observation = (id: string, more: Partial<Observation> = {}): Observation => ({
+  resourceType: 'Observation',
+  id,
+  status: 'final',
+  code: { coding: [{ code: 'a' }] },
+  ...more,
+});
+
+const subscription = (more: Partial<Subscription> = {}): Subscription => ({
+  resourceType: 'Subscription',
+  status: 'requested',
+  reason: 'new results',
+  criteria: 'Observation?status=final',
+  channel: { type: 'rest-hook', endpoint: 'https://app.example/hook', payload: 'application/fhir+json' },
+  ...more,
+});
+
+const statusOf = async (id: string): Promise<string> => (await system.read('Subscription', id)).status;
+
+/** A Subscription of Dr. Kim that is active. */
+async function activated(more: Partial<Subscription> = {}): Promise<string> {
+  const { id } = await mine.create(subscription(more));
+  await until(async () => (await statusOf(id)) === 'active');
+  return id;
+}
+
+/** Waits for the refusal. */
+async function errorOf(id: string): Promise<string | undefined> {
+  await until(async () => ['error', 'off'].includes(await statusOf(id)));
+  const { status, error } = await system.read('Subscription', id);
+  return `${status}: ${error}`;
+}
+
+const other = { code: { coding: [{ code: 'b' }] } };
+
+let files = 0;
+const STORES = namedStores([
+  ['memory', async () => Promise.resolve(new MemoryStore() as ResourceStore)],
+  ['SQLite', async () => Promise.resolve(new SqliteStore(join(FOLDER, `${++files}.db`)) as ResourceStore)],
+  ['PostgreSQL', async () => new PostgresStore(await postgresPool()) as ResourceStore],
+]);
+
+describe.each(STORES)('on a %s store', (_, open) => {
+  beforeEach(async () => begin(await open()));
+  afterEach(end);
+
+  test('a Subscription is activated after a handshake, and each visible change of a match is an event of its own', async () => {
+    const host = new Host();
+    void host.start();
+    const id = await activated();
+    await system.update(observation('o1', other));
+    await system.update(observation('o1', { note: [{ text: 'secret' }] }));
+    await system.update(observation('o1', { note: [{ text: 'another' }] }));
+    await system.update(observation('o2', other));
+    await system.update(observation('o1', { issued: '2026-01-01T00:00:00Z' }));
+    await system.transaction({
+      resourceType: 'Bundle',
+      type: 'transaction',
+      entry: [
+        { resource: observation('o3'), request: { method: 'PUT', url: 'Observation/o3' } },
+        { resource: observation('o1', other), request: { method: 'PUT', url: 'Observation/o1' } },
+      ],
+    });
+    await system.delete('Observation', 'o3');
+    const events = await host.untilEvents(5);
+    // Without the resource if the writes that follow have hidden it before.
+    expect(events.slice(0, 2).map((event) => event.replace(/@.*/, ''))).toEqual(['1 enter o1', '2 update o1']);
+    // The writes of one commit.
+    expect(
+      events
+        .slice(2, 4)
+        .map((event) => event.replace(/^. |@.*/g, ''))
+        .toSorted(),
+    ).toEqual(['enter o3', 'leave o1']);
+    expect(events.slice(4)).toEqual(['5 leave o3']);
+    expect(host.got.map(({ type }) => type)).toEqual(['handshake', ...events.map(() => 'event-notification')]);
+    expect(JSON.stringify(host.got)).not.toContain('secret');
+    expect(new Set(host.got.map((one) => one.subscription))).toEqual(new Set([`Subscription/${id}`]));
+    const { error, ...stored } = await system.read('Subscription', id);
+    expect([error, stored.status, stored.criteria]).toEqual([undefined, 'active', 'Observation?status=final']);
+  });
+
+  test('after a restart it goes on: nothing is lost, and no number is given twice', async () => {
+    const first = new Host();
+    const stop = new AbortController();
+    const done = first.start({ signal: stop.signal });
+    await activated();
+    await system.update(observation('o1'));
+    expect(await first.untilEvents(1)).toEqual(['1 enter o1@1']);
+    stop.abort();
+    await done;
+    await system.update(observation('o2'));
+    await system.update(observation('o2', { issued: '2026-01-01T00:00:00Z' }));
+    const second = new Host();
+    void second.start();
+    expect(await second.untilEvents(2)).toEqual(['2 enter o2@1', '3 update o2@2']);
+    expect(second.got).toHaveLength(2);
+  });
+
+  test('a number that was given to an event is not given to another, even if nobody can see the event any more', async () => {
+    const first = new Host();
+    const reached = Promise.withResolvers<undefined>();
+    first.answer = ({ type }, signal) => {
+      if (type === 'handshake') return undefined;
+      reached.resolve(undefined);
+      return once(signal, 'abort').then(() => Promise.reject(new Error('ended')));
+    };
+    const stop = new AbortController();
+    const done = first.start({ signal: stop.signal });
+    await activated();
+    await system.update(observation('o1'));
+    await reached.promise;
+    stop.abort();
+    await done;
+    const policy = await system.read('AccessPolicy', 'policy-0');
+    const hidden = { ...FINAL, criteria: 'Observation?code=b' };
+    await system.update({ ...policy, resource: [hidden, ...RULES.slice(1)] as typeof policy.resource });
+    const second = new Host();
+    void second.start();
+    await system.update(observation('o2', other));
+    expect(await second.untilEvents(1)).toEqual(['2 enter o2@1']);
+  });
+
+  test('an event whose attempts fail is sent again with its number, and at the end the status is error', async () => {
+    const host = new Host();
+    const tried: string[] = [];
+    let isDown = false;
+    host.answer = ({ bundle, type }) => {
+      if (type === 'handshake') return;
+      tried.push(shortOf(bundle));
+      if (isDown || tried.length < 3) throw new Error('clinical secret');
+    };
+    void host.start();
+    const id = await activated();
+    await system.update(observation('o1'));
+    expect(await host.untilEvents(1)).toEqual(['1 enter o1@1']);
+    expect(tried).toEqual(['1 enter o1@1', '1 enter o1@1', '1 enter o1@1']);
+    isDown = true;
+    await system.update(observation('o2'));
+    expect(await errorOf(id)).toBe('error: The endpoint did not accept notification 2 in 3 attempts');
+    await system.update(observation('o3'));
+    isDown = false;
+    await mine.update({ ...(await mine.read('Subscription', id)), status: 'requested' });
+    expect((await host.untilEvents(3)).slice(1)).toEqual(['2 enter o2@1', '3 enter o3@1']);
+    expect((await system.read('Subscription', id)).error).toBeUndefined();
+  });
+
+  test('two processes deliver each event once', async () => {
+    const hosts = [new Host(), new Host()];
+    for (const host of hosts) void host.start();
+    await activated();
+    for (const id of ['o1', 'o2', 'o3']) await system.update(observation(id));
+    await until(() => hosts.flatMap(({ events }) => events).length >= 3);
+    expect(hosts.flatMap(({ events }) => events)).toEqual(['1 enter o1@1', '2 enter o2@1', '3 enter o3@1']);
+    expect(hosts.map(({ got }) => got.length).toSorted()).toEqual([0, 4]);
+  });
+});
+
+describe('a Subscription', () => {
+  beforeEach(() => begin(new MemoryStore()));
+  afterEach(end);
+
+  test('with a host that hangs delays no other', async () => {
+    const host = new Host();
+    const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
+    const slow = 'https://slow.example/';
+    host.answer = ({ endpoint, type }) => (endpoint === slow && type !== 'handshake' ? released : undefined);
+    const done = host.start();
+    await activated({ channel: { ...subscription().channel, endpoint: slow } });
+    await activated();
+    await system.update(observation('o1'));
+    await system.update(observation('o2'));
+    expect(await host.untilEvents(2)).toEqual(['1 enter o1@1', '2 enter o2@1']);
+    over.abort();
+    await done;
+    release(undefined);
+  });
+
+  test('that hangs is tried again after the timeout', async () => {
+    const host = new Host();
+    let attempts = 0;
+    host.answer = (_, signal) => (attempts++ === 0 ? once(signal, 'abort') : undefined);
+    void host.start({ retry: { attempts: 2, delay: 1, timeout: 20 } });
+    await activated();
+    expect(attempts).toBe(2);
+  });
+
+  test.each<[string, Partial<Subscription>, string]>([
+    ['an unknown type', { criteria: 'Nothing?a=b' }, 'a search such as'],
+    ['an unknown parameter', { criteria: 'Observation?colour=red' }, 'colour'],
+    ['a chain', { criteria: 'Observation?subject:Patient.name=Ann' }, 'cannot filter by "subject:Patient"'],
+    ['_has', { criteria: 'Patient?_has:Observation:subject:status=final' }, 'The author may not search Patient'],
+    ['an order', { criteria: 'Observation?_sort=date' }, 'no order and no pages'],
+    ['a type that the member may not search', { criteria: 'Encounter?status=finished' }, 'may not search Encounter'],
+  ])('with %s is refused when it is written', async (_, more, text) => {
+    const refused = await mine.create(subscription(more)).catch((error: FhirError) => error);
+    expect(refused).toMatchObject({ code: 'unprocessable', status: 422 });
+    const [issue] = (refused as FhirError).outcome.issue;
+    expect(issue!.expression).toEqual(['Subscription.criteria']);
+    expect(issue!.details!.text).toContain(text);
+    await expect(mine.create(subscription({ ...more, status: 'off' }))).resolves.toMatchObject({ status: 'off' });
+  });
+
+  test.each(['active', 'error'] as const)('that is %s is refused: the service sets that', async (status) => {
+    const refused = await mine.create(subscription({ status })).catch((error: FhirError) => error);
+    expect((refused as FhirError).outcome.issue[0]!.expression).toEqual(['Subscription.status']);
+  });
+
+  test.each<[string, Partial<Subscription>, string]>([
+    ['another channel', { channel: { type: 'email', endpoint: 'mailto:a@example.org' } }, 'Only the channel type'],
+    ['no endpoint', { channel: { type: 'rest-hook' } }, 'The channel has no endpoint'],
+    [
+      'a payload of XML',
+      { channel: { type: 'rest-hook', endpoint: 'https://a.example', payload: 'application/fhir+xml' } },
+      'The payload must be application/fhir+json',
+    ],
+    ['an end that has passed', { end: '2020-01-01T00:00:00Z' }, 'Its end has passed'],
+    [
+      'a Bot that is not there',
+      { channel: { type: 'rest-hook', endpoint: 'Bot/b1' } },
+      'Its author can read no such Bot',
+    ],
+  ])('with %s gets the reason', async (_, more, text) => {
+    const host = new Host();
+    void host.start();
+    const { id } = await mine.create(subscription(more));
+    expect(await errorOf(id)).toContain(`${more.end === undefined ? 'error' : 'off'}: ${text}`);
+    expect(host.got).toEqual([]);
+  });
+
+  test('of trusted code acts for nobody, whoever the client says that it is', async () => {
+    void new Host().start();
+    const { id } = await mine.create(subscription({ status: 'off' }));
+    const stored = await createRepository({ store, caller: systemCaller('clinic'), extendedMeta: true }).read(
+      'Subscription',
+      id,
+    );
+    expect(JSON.stringify(stored.meta)).toContain('member-clinic');
+    await system.update({ ...stored, status: 'requested' });
+    expect(await errorOf(id)).toBe('error: Trusted code wrote it; a member must write it, in whose name it acts');
+  });
+
+  test('passes the validation of strict mode', async () => {
+    const operator = createRepository({ store, caller: serverCaller() });
+    await operator.patch('Project', 'clinic', [{ op: 'add', path: '/strictMode', value: true }]);
+    void new Host().start();
+    const id = await activated();
+    await mine.update({ ...(await mine.read('Subscription', id)), status: 'requested' });
+    await until(async () => (await system.read('Subscription', id)).meta.versionId === '4');
+    expect(await statusOf(id)).toBe('active');
+  });
+
+  test('acts with the rights of its last writer, and within its narrowings', async () => {
+    const host = new Host();
+    void host.start();
+    const caller = await signIn(store, { membership: 'member-clinic' });
+    const scopes = 'user/Subscription.crud user/Observation.rs?status=final';
+    const app = createRepository({ store, caller: narrowCaller(caller, { scopes }) });
+    const { id } = await app.create(subscription({ criteria: 'Observation' }));
+    await until(async () => (await statusOf(id)) === 'active');
+    await system.update(observation('o1', { status: 'preliminary' }));
+    await system.update(observation('o2'));
+    expect(await host.untilEvents(1)).toEqual(['1 enter o2@1']);
+    await mine.update({ ...(await mine.read('Subscription', id)), status: 'requested' });
+    await until(() => host.got.filter(({ type }) => type === 'handshake').length === 2);
+    await until(async () => (await statusOf(id)) === 'active');
+    await system.update(observation('o3', { status: 'preliminary' }));
+    expect((await host.untilEvents(2)).slice(1)).toEqual(['2 enter o3@1']);
+  });
+
+  test.each<[string, () => Promise<unknown>, string]>([
+    ['is inactive', () => updateMember('member-clinic', { active: false }, admin()), 'inactive'],
+    ['is removed', () => removeMember('member-clinic', admin()), 'does not exist'],
+    ['is signed out everywhere', () => revokeSessions({ membership: 'member-clinic' }, admin()), 'sessions'],
+  ])('ends when its member %s', async (_, change) => {
+    const host = new Host();
+    void host.start();
+    const id = await activated();
+    await change();
+    await system.update(observation('o1'));
+    expect(await errorOf(id)).toMatch(/^error: /);
+    expect(host.events).toEqual([]);
+  });
+
+  test('follows the rules of its member as they change, and ends when they no longer allow its criteria', async () => {
+    const host = new Host();
+    void host.start();
+    const id = await activated();
+    const policy = await system.read('AccessPolicy', 'policy-0');
+    const rules = (rule: RuleJson) => ({ ...policy, resource: [rule, ...RULES.slice(1)] }) as typeof policy;
+    await system.update(rules({ ...FINAL, criteria: 'Observation?code=b' }));
+    await system.update(observation('o1'));
+    await system.update(observation('o2', other));
+    expect(await host.untilEvents(1)).toEqual(['1 enter o2@1']);
+    await system.update(rules({ resourceType: 'Encounter' }));
+    await system.update(observation('o3', other));
+    expect(await errorOf(id)).toBe('error: The author may not search Observation');
+    expect(host.events).toHaveLength(1);
+  });
+
+  test('does not show a version that its author cannot read any more', async () => {
+    const host = new Host();
+    const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
+    host.answer = ({ bundle, type }) => (type !== 'handshake' && shortOf(bundle).includes('o1') ? released : undefined);
+    void host.start();
+    await activated();
+    await system.update(observation('o1'));
+    await system.update(observation('o2'));
+    await system.update(observation('o2', other));
+    await system.update(observation('o3'));
+    release(undefined);
+    expect(await host.untilEvents(4)).toEqual(['1 enter o1@1', '2 enter o2', '3 leave o2', '4 enter o3@1']);
+  });
+
+  test.each<[string, Subscription['channel'], readonly string[]]>([
+    ['nothing', { type: 'rest-hook', endpoint: 'https://a.example' }, []],
+    ['a payload', subscription().channel, ['POST 201 true', 'DELETE 204 false']],
+    ['id-only', withContent('id-only'), ['POST 201 false', 'DELETE 204 false']],
+    ['empty', withContent('empty'), []],
+  ])('asks for %s', async (_, channel, entries) => {
+    const host = new Host();
+    void host.start({ baseUrl: 'https://fhir.example/R4/' });
+    const id = await activated({ channel: { ...channel, header: ['Authorization: x'] } });
+    await system.update(observation('o1'));
+    await until(() => host.got.length === 2);
+    await system.delete('Observation', 'o1');
+    await until(() => host.got.length === 3);
+    const [handshake, ...events] = host.got;
+    expect(parametersOf(handshake!.bundle)).toEqual([
+      ['subscription', `https://fhir.example/R4/Subscription/${id}`],
+      ['status', 'requested'],
+      ['type', 'handshake'],
+      ['events-since-subscription-start', '0'],
+    ]);
+    expect(parametersOf(events[1]!.bundle).slice(1, 4)).toEqual([
+      ['status', 'active'],
+      ['type', 'event-notification'],
+      ['events-since-subscription-start', '2'],
+    ]);
+    const shown = events.flatMap(({ bundle }) => bundle.entry!.slice(1));
+    expect(
+      shown.map(
+        ({ request, response, resource }) => `${request!.method} ${response!.status} ${resource !== undefined}`,
+      ),
+    ).toEqual(entries);
+    for (const { fullUrl } of shown) expect(fullUrl).toBe('https://fhir.example/R4/Observation/o1');
+    expect(JSON.stringify(events).includes('Observation/o1')).toBe(entries.length > 0);
+    expect(events[0]).toMatchObject({ endpoint: channel.endpoint, header: ['Authorization: x'], caller: undefined });
+    const { type, entry } = events[0]!.bundle;
+    expect([type, entry![0]!.request]).toEqual([
+      'history',
+      { method: 'GET', url: `https://fhir.example/R4/Subscription/${id}/$status` },
+    ]);
+  });
+
+  test('with a Bot as endpoint has the host act as that Bot', async () => {
+    const { bot } = await createBot('clinic', { name: 'Notifier' }, admin());
+    const host = new Host();
+    void host.start();
+    await activated({ channel: { ...subscription().channel, endpoint: `Bot/${bot.id}` } });
+    host.answer = ({ caller, bundle }) =>
+      createRepository({ store, caller: caller! }).create({
+        resourceType: 'Communication',
+        status: 'completed',
+        note: [{ text: shortOf(bundle) }],
+      });
+    await system.update(observation('o1'));
+    expect(await host.untilEvents(1)).toEqual(['1 enter o1@1']);
+    expect(host.got).toHaveLength(1);
+    const trusted = createRepository({ store, caller: systemCaller('clinic'), extendedMeta: true });
+    const [found] = (await trusted.search('Communication', {})).entry!;
+    expect(found!.resource).toMatchObject({
+      meta: { author: { reference: `Bot/${bot.id}` } },
+      note: [{ text: '1 enter o1@1' }],
+    });
+  });
+
+  test('is forgotten when it is deleted or erased, and stops when it is off', async () => {
+    const host = new Host();
+    void host.start();
+    const [deleted, erased, off] = [await activated(), await activated(), await activated()];
+    await mine.delete('Subscription', deleted);
+    await eraseResource('Subscription', erased, { ...admin(), caller: serverCaller('clinic'), reason: 'test-data' });
+    await mine.update({ ...(await mine.read('Subscription', off)), status: 'off' });
+    const last = await activated();
+    await system.update(observation('o1'));
+    expect(await host.untilEvents(1)).toHaveLength(1);
+    expect(host.got.at(-1)!.subscription).toBe(`Subscription/${last}`);
+    await until(async () => {
+      const { matches } = await store.search({ project: '/subscriptions', type: 'Basic', criteria: { kind: 'all' } });
+      return matches.length === 2;
+    });
+  });
+
+  test('leaves nothing above its project when the project is deleted', async () => {
+    const { position: after } = await store.changes!({ project: '/subscriptions' });
+    const stop = new AbortController();
+    const host = new Host();
+    const done = host.start({ signal: stop.signal });
+    await activated();
+    await system.update(observation('o1'));
+    await host.untilEvents(1);
+    stop.abort();
+    await done;
+    const operator = { store, caller: serverCaller() };
+    await createRepository(operator).patch('Project', 'clinic', [{ op: 'add', path: '/name', value: 'Clinic' }]);
+    await deleteProject('clinic', { name: 'Clinic' }, operator);
+    const { changes } = await store.changes!({ project: '/subscriptions', after });
+    const keys = changes.map(({ key }) => key).filter(({ id }) => id !== 'lease');
+    expect(keys.map(({ type }) => type)).toEqual(expect.arrayContaining(['Basic', 'Parameters']));
+    for (const found of await store.read(keys)) expect(found.status).toBe('gone');
+  });
+
+  test('is audited in the name of its author, with what was shown', async () => {
+    const records: AuditRecord[] = [];
+    const host = new Host();
+    void host.start({ audit: (record) => void records.push(record), requireAudit: true });
+    await activated();
+    await system.update(observation('o1', { subject: { reference: 'Patient/p1' } }));
+    await host.untilEvents(1);
+    expect(records).toMatchObject([
+      {
+        interaction: 'search',
+        who: { kind: 'member', membership: 'ProjectMembership/member-clinic' },
+        returned: { total: 1, resources: [{ type: 'Observation', id: 'o1', versionId: '1' }] },
+        patients: { total: 1, ids: ['p1'] },
+      },
+    ]);
+  });
+
+  test('reaches a webhook over HTTP', async () => {
+    const bodies: Bundle[] = [];
+    const server = createServer((request, response) => {
+      let text = '';
+      request.setEncoding('utf8');
+      request.on('data', (part: string) => (text += part));
+      request.on('end', () => {
+        if (request.headers['authorization'] === 'Bearer t') bodies.push(JSON.parse(text) as Bundle);
+        response.writeHead(request.headers['authorization'] === 'Bearer t' ? 200 : 401).end();
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    void new Host().start({
+      async deliver({ endpoint, header, payload, bundle }, { signal }) {
+        const headers = new Headers(header.map((line) => line.split(': ', 2) as [string, string]));
+        headers.set('content-type', payload!);
+        const answer = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify(bundle), signal });
+        if (!answer.ok) throw new Error(`status ${answer.status}`);
+      },
+    });
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    await activated({ channel: { ...subscription().channel, endpoint, header: ['Authorization: Bearer t'] } });
+    await system.update(observation('o1'));
+    await until(() => bodies.length === 2);
+    expect(shortOf(bodies[1]!)).toBe('1 enter o1@1');
+    expect(bodies[1]!.entry![1]!.resource).toMatchObject({ resourceType: 'Observation', id: 'o1', status: 'final' });
+    server.close();
+  });
+});
+
+describe('deliverSubscriptions', () => {
+  beforeEach(() => begin(new MemoryStore()));
+  afterEach(end);
+
+  test('settles when the signal fires, and when the store is closed', async () => {
+    const host = new Host();
+    const stop = new AbortController();
+    const first = host.start({ signal: stop.signal });
+    await activated();
+    stop.abort();
+    await expect(first).resolves.toBeUndefined();
+    const second = host.start({ signal: undefined });
+    await activated();
+    await store.close();
+    await expect(second).resolves.toBeUndefined();
+  });
+
+  test('refuses options that it does not know', async () => {
+    const deliver = (): void => undefined;
+    const refused = [{ endpoint: 'x' }, { retry: { times: 3 } }, { retry: { attempts: 0 } }, { requireAudit: true }];
+    for (const more of refused) {
+      await expect(deliverSubscriptions({ store, deliver, ...more })).rejects.toMatchObject({
+        code: 'invalid',
+      });
+    }
+  });
+
+  test('continues in another process when the one that delivers says nothing any more', async () => {
+    const before = { ...LEASE };
+    Object.assign(LEASE, { lasts: 100, renewed: 20 });
+    try {
+      const [first, second] = [new Host(), new Host()];
+      // A process that is gone: it cannot even release its lease.
+      const cut = new AbortController();
+      const broken = storeWith(store, {
+        commit: (...call) => (cut.signal.aborted ? new Promise<never>(() => undefined) : store.commit(...call)),
+      });
+      void deliverSubscriptions({ store: broken, deliver: (one) => void first.got.push(one) });
+      await activated();
+      await system.update(observation('o1'));
+      expect(await first.untilEvents(1)).toEqual(['1 enter o1@1']);
+      cut.abort();
+      void second.start();
+      await system.update(observation('o2'));
+      expect((await second.untilEvents(1)).at(-1)).toBe('2 enter o2@1');
+    } finally {
+      Object.assign(LEASE, before);
+    }
+  });
+});
+
+afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
+
+function withContent(code: string): Subscription['channel'] {
+  const url = 'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition/backport-payload-content';
+  return { ...subscription().channel, _payload: { extension: [{ url, valueCode: code }] } } as Subscription['channel'];
+}
+
+function parametersOf(bundle: Bundle): (readonly [string, unknown])[] {
+  const { parameter } = bundle.entry![0]!.resource as Parameters;
+  return parameter!.map(({ name, valueReference, valueCode, valueString }) => [
+    name,
+    valueReference?.reference ?? valueCode ?? valueString,
+  ]);
+}
+
+function admin() {
+  return { store, caller: systemCaller('clinic') };
+}
