@@ -3,10 +3,9 @@ import type { MemberCaller } from '../access/caller.js';
 import type { AuditOptions } from '../audit/audit.js';
 import { FhirError } from '../fhir/error.js';
 import { didYouMean } from '../fhir/messages.js';
-import { trimBaseUrl } from '../fhir/reference.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
 import { MAX_DELAY_MS } from '../platform/runtime.js';
-import type { ResourceStore } from '../store/store.js';
+import { type ResourceStore, serviceBaseUrl } from '../store/store.js';
 
 /** A notification that the host sends. */
 export interface SubscriptionNotification {
@@ -52,7 +51,7 @@ export interface DeliverSubscriptionsOptions extends Pick<AuditOptions, 'audit' 
   /** Ends the deliveries. Default: they end when the store is closed. */
   readonly signal?: AbortSignal | undefined;
   readonly retry?: DeliveryRetry | undefined;
-  /** The base of the service: notifications then have absolute URLs, and criteria may have them. */
+  /** The base of the service, with which notifications have absolute URLs. Default: that of the store. */
   readonly baseUrl?: string | undefined;
 }
 
@@ -77,7 +76,7 @@ export function settingsOf(options: DeliverSubscriptionsOptions): DeliverySettin
     throw new FhirError('unsupported', 'The store does not list its changes, so there are no subscriptions');
   }
   const retry = { attempts, delay, timeout: Math.min(timeout, MAX_DELAY_MS) };
-  return { ...options, baseUrl: trimBaseUrl(options.baseUrl), retry };
+  return { ...options, baseUrl: serviceBaseUrl(options), retry };
 }
 
 function assertNames(given: object, names: readonly string[]): void {

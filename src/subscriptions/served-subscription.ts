@@ -99,7 +99,7 @@ export class ServedSubscription {
     // After an error, it continues where it was.
     const isKnown = position !== undefined && !(await feed.page(position)).isReset;
     if (!isKnown) await this.#save({ number, position: await feed.now() });
-    if (this.#rights!.bot === undefined) await this.#attempts(() => this.#send(hook, undefined));
+    if (this.#rights!.bot === undefined) await this.#attempts(() => this.#send(hook, undefined), 'the handshake');
     await this.#setStatus('active');
   }
 
@@ -156,8 +156,12 @@ export class ServedSubscription {
     if (isNumbered) this.#now = { ...this.#now, isPending: false };
   }
 
-  /** Works with the rights of the moment, again after each failure to send. */
-  async #attempts(work: () => Promise<void>): Promise<void> {
+  /**
+   * Works with the rights of the moment, again after each failure to send.
+   *
+   * @param name of what is sent. Default: the last notification
+   */
+  async #attempts(work: () => Promise<void>, name?: string): Promise<void> {
     const { store, retry } = this.tools.settings;
     for (let attempt = 1; ; attempt += 1) {
       await this.#confirm(await store.accessEpoch?.());
@@ -166,8 +170,8 @@ export class ServedSubscription {
       } catch (error) {
         if (!(error instanceof Unsent)) throw error;
         if (attempt >= retry.attempts) {
-          const { number } = this.#now;
-          throw new FhirError('conflict', `The endpoint did not accept notification ${number} in ${attempt} attempts`);
+          const what = name ?? `notification ${this.#now.number}`;
+          throw new FhirError('conflict', `The endpoint did not accept ${what} in ${attempt} attempts`);
         }
         await pause(Math.min(retry.delay * 2 ** (attempt - 1), MAX_DELAY), this.signal);
       }
@@ -199,10 +203,10 @@ export class ServedSubscription {
 
   /** The notification, after the record of what it shows. */
   #audited(content: PayloadContent, event: LiveEvent): Promise<Bundle> {
-    const { store, audit, requireAudit, baseUrl } = this.tools.settings;
+    const { store, audit, requireAudit } = this.tools.settings;
     const { author: caller, view } = this.#rights!;
     const facts: AuditFacts = { targets: [{ type: view.type }], results: 1 };
-    const trace = tracedBy({ store, audit }, facts, baseUrl);
+    const trace = tracedBy({ store, audit }, facts);
     const { resource, stored } = event;
     return audited(
       { store, caller, audit, requireAudit },
@@ -235,11 +239,11 @@ export class ServedSubscription {
   async #readable(change: VersionChange): Promise<LiveEvent | undefined> {
     const event = this.#eventOf(change);
     if (event?.resource === undefined) return event;
-    const { store, baseUrl } = this.tools.settings;
+    const { store } = this.tools.settings;
     const { key, versionId: version } = change;
     const [now] = await store.read([key]);
     if (now?.status === 'found' && now.versionId === version) return event;
-    const guard = guardStore(store, this.#rights!.author, baseUrl);
+    const guard = guardStore(store, this.#rights!.author);
     const [seen] = await guard.read([{ type: key.type, id: key.id, version }]);
     return { ...event, resource: seen?.status === 'found' ? seen.resource : undefined };
   }
@@ -255,10 +259,10 @@ export class ServedSubscription {
     if (author === undefined) {
       throw new FhirError('forbidden', 'Trusted code wrote it; a member must write it, in whose name it acts');
     }
-    const { store, baseUrl } = this.tools.settings;
+    const { store } = this.tools.settings;
     const signedIn = await this.#signIn({ membership: author.membership }, author);
     const caller = author.narrowings.reduce(narrowCaller, signedIn);
-    const view = subscriptionView(store.model, caller, elementsOf(this.#resource)['criteria'], baseUrl);
+    const view = subscriptionView(store.model, caller, elementsOf(this.#resource)['criteria']);
     this.#rights = { author: caller, view, bot: await this.#signInBot(caller, author), epoch };
   }
 

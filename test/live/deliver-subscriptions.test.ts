@@ -224,7 +224,7 @@ describe.each(STORES)('on a %s store', (_, open) => {
     await done;
     const policy = await system.read('AccessPolicy', 'policy-0');
     const hidden = { ...FINAL, criteria: 'Observation?code=b' };
-    await system.update({ ...policy, resource: [hidden, ...RULES.slice(1)] as typeof policy.resource });
+    await system.update({ ...policy, resource: [hidden, ...RULES.slice(1)] } as typeof policy);
     const second = new Host();
     void second.start();
     await system.update(observation('o2', other));

@@ -84,28 +84,22 @@ export function recordedKey(record: AnyResource): ResourceKey {
 /**
  * What a Subscription follows, as its author sees it.
  *
- * @param baseUrl without a trailing slash
  * @throws FhirError `invalid`, `unsupported`, `too-costly` - the criteria cannot be followed; see {@link versionView}
  * @throws FhirError `forbidden` - the author may not search the type
  */
-export function subscriptionView(
-  model: FhirModel,
-  caller: Caller,
-  criteria: unknown,
-  baseUrl: string | undefined,
-): VersionView {
+export function subscriptionView(model: FhirModel, caller: Caller, criteria: unknown): VersionView {
   const [, type = '', query = ''] = /^(\w+)(?:\?(.*))?$/s.exec(String(criteria)) ?? [];
   if (!model.isResourceType(type)) {
     throw new FhirError('invalid', 'The criteria must be a search such as Observation?status=final');
   }
-  const { criteria: parsed, ...pages } = parseSearch(model, type, query, { baseUrl });
+  const { criteria: parsed, ...pages } = parseSearch(model, type, query);
   if (Object.keys(pages).length > 0) {
     throw new FhirError('unsupported', 'The criteria take no order and no pages');
   }
   if (decide(caller, type, 'search') === null) {
     throw new FhirError('forbidden', `The author may not search ${type}`);
   }
-  return versionView(model, caller, { type, criteria: parsed }, baseUrl);
+  return versionView(model, caller, { type, criteria: parsed });
 }
 
 /**
@@ -125,7 +119,7 @@ export function assertSubscriptionWrite(
     throw refused('status', 'The service alone sets the status of a Subscription; clients write "requested" or "off"');
   }
   try {
-    subscriptionView(caller.rules.model, caller, criteria, undefined);
+    subscriptionView(caller.rules.model, caller, criteria);
   } catch (error) {
     if (!(error instanceof FhirError)) throw error;
     throw refused('criteria', `The Subscription cannot be served. ${error.message}`, error);
