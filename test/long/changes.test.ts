@@ -25,20 +25,26 @@ function run(...values: readonly string[]) {
   return { child, ended: once(child, 'exit') as Promise<[number | null, string | null]> };
 }
 
-/** Three processes write, and one that is killed and started again reads. */
-async function follow(store: ResourceStore, name: string, file: string, times: number): Promise<void> {
+/** What a process noted that is killed and started again, while three others write. The first line is a position alone. */
+async function notedBy<Line>(
+  role: 'read' | 'subscribe',
+  store: ResourceStore,
+  name: string,
+  file: string,
+): Promise<readonly Line[]> {
   const { position } = await store.changes!({ project: PROJECT });
-  writeFileSync(file, `${JSON.stringify({ position, changes: [] })}\n`);
-  const writers = [0, 1, 2].map((index) => run(name, 'write', String(SEED + index), String(times)));
+  writeFileSync(file, `${JSON.stringify({ position })}\n`);
+  const writers = [0, 1, 2].map((index) => run(name, 'write', String(SEED + index), '450'));
   let isWritten = false;
-  const written = Promise.all(writers.map(({ ended }) => ended)).then((codes) => {
+  const written = Promise.all(writers.map(({ ended }) => ended)).then(async (codes) => {
+    await putAll(store, resourceOf('Basic', 'last'));
     writeFileSync(`${file}.end`, '');
     isWritten = true;
     return codes;
   });
   let kills = 0;
   for (;;) {
-    const reader = run(name, 'read', file);
+    const reader = run(name, role, file);
     const timer = isWritten ? undefined : setTimeout(() => reader.child.kill('SIGKILL'), 1_500 + Math.random() * 3_000);
     const [code, signal] = await reader.ended;
     clearTimeout(timer);
@@ -52,13 +58,38 @@ async function follow(store: ResourceStore, name: string, file: string, times: n
     writeFileSync(file, text.slice(0, text.lastIndexOf('\n') + 1));
   }
   expect(await written).toEqual([0, 1, 2].map(() => [0, null]));
-  const pages = readFileSync(file, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { readonly changes: readonly CommittedChange[] });
-  const changes = pages.flatMap((page) => page.changes);
-  console.log(`${changes.length} changes in ${pages.length} pages, ${kills} readers killed`);
+  const lines = readFileSync(file, 'utf8').trim().split('\n').slice(1);
+  console.log(`${lines.length} lines, ${kills} readers killed`);
   expect(kills).toBeGreaterThan(0);
+  return lines.map((line) => JSON.parse(line) as Line);
+}
+
+interface NotedEvent {
+  readonly event: 'enter' | 'update' | 'leave';
+  readonly id: string;
+  readonly version: string;
+}
+
+/** Who applies the events has what a search finds. */
+async function subscribe(store: ResourceStore, name: string, file: string): Promise<void> {
+  const events = await notedBy<NotedEvent>('subscribe', store, name, file);
+  const known = new Map<string, string>();
+  const newest = new Map<string, number>();
+  for (const { event, id, version } of events) {
+    if (event === 'leave') known.delete(id);
+    else {
+      expect(Number(version), id).toBeGreaterThanOrEqual(newest.get(id) ?? 0);
+      newest.set(id, Number(version));
+      known.set(id, version);
+    }
+  }
+  const { matches } = await store.search({ project: PROJECT, type: 'Basic', criteria: { kind: 'all' } });
+  expect(known).toEqual(new Map(matches.map(({ resource, versionId }) => [resource.id!, versionId])));
+}
+
+async function follow(store: ResourceStore, name: string, file: string): Promise<void> {
+  const pages = await notedBy<{ readonly changes: readonly CommittedChange[] }>('read', store, name, file);
+  const changes = pages.flatMap((page) => page.changes);
   const versions = new Map<string, string[]>();
   for (const { key, before, versionId } of changes) {
     const known = versions.get(key.id) ?? [];
@@ -83,14 +114,30 @@ test('three processes on one file, and a reader that is killed: nothing lost, no
   const file = fileNamed('feed.db');
   const store = new SqliteStore(file);
   onTestFinished(() => store.close());
-  await follow(store, file, fileNamed('sqlite.log'), 450);
+  await follow(store, file, fileNamed('sqlite.log'));
+}, 300_000);
+
+test('a subscription on one file that is resumed after its last position has all in the end', async () => {
+  const file = fileNamed('subscribed.db');
+  const store = new SqliteStore(file);
+  onTestFinished(() => store.close());
+  await subscribe(store, file, fileNamed('subscribed.log'));
 }, 300_000);
 
 test.skipIf(programs === undefined)(
   'the same on one PostgreSQL',
   async () => {
     const { store, name } = await openPostgres();
-    await follow(store, name, fileNamed('postgres.log'), 450);
+    await follow(store, name, fileNamed('postgres.log'));
+  },
+  300_000,
+);
+
+test.skipIf(programs === undefined)(
+  'a subscription on one PostgreSQL that is resumed after its last position has all in the end',
+  async () => {
+    const { store, name } = await openPostgres();
+    await subscribe(store, name, fileNamed('postgres-subscribed.log'));
   },
   300_000,
 );

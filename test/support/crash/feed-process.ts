@@ -1,9 +1,11 @@
-// A process that writes to a store, or reads its feed: `node --import tsx feed-process.ts STORE write SEED TIMES` or
-// `… STORE read FILE`. STORE: the name of a SQLite file, or the connection of a PostgreSQL server as JSON.
+// A process that writes to a store, reads its feed, or subscribes: `node --import tsx feed-process.ts STORE write SEED TIMES`,
+// `… STORE read FILE` or `… STORE subscribe FILE`. STORE: the name of a SQLite file, or the connection of a PostgreSQL server as JSON.
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { systemCaller } from '../../../src/access/caller.js';
+import { createRepository } from '../../../src/repository/create-repository.js';
 import type { ResourceStore } from '../../../src/store/store.js';
 import type { Write } from '../../../src/store/write.js';
 import { PostgresStore } from '../../../src/stores/postgres/store.js';
@@ -11,12 +13,13 @@ import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { keyOf, PROJECT, put, resourceOf } from '../../../src/testing/conformance-case.js';
 import { below, createRandom } from '../../../src/testing/random.js';
 
-const [name, role, ...values] = process.argv.slice(2) as [string, 'write' | 'read', ...string[]];
+const [name, role, ...values] = process.argv.slice(2) as [string, 'write' | 'read' | 'subscribe', ...string[]];
 const pool = name.startsWith('{') ? new pg.Pool({ ...(JSON.parse(name) as pg.PoolConfig), max: 4 }) : undefined;
 const store: ResourceStore =
   pool === undefined ? new SqliteStore(name, { busyTimeout: 60_000 }) : new PostgresStore(pool, { attempts: 100 });
 if (role === 'write') await write(Number(values[0]), Number(values[1]));
-else await read(values[0]!);
+else if (role === 'read') await read(values[0]!);
+else await subscribe(values[0]!);
 await store.close();
 await pool?.end();
 
@@ -38,10 +41,25 @@ async function write(seed: number, times: number): Promise<void> {
   }
 }
 
+/** The position in the last whole line. */
+function positionIn(file: string): string {
+  const lines = readFileSync(file, 'utf8').split('\n').slice(0, -1);
+  return (JSON.parse(lines.at(-1)!) as { position: string }).position;
+}
+
+/** Adds a line for each event, and goes on after the last whole line. Ends with the event of the resource `last`. */
+async function subscribe(file: string): Promise<void> {
+  const repository = createRepository({ store, caller: systemCaller(PROJECT) });
+  const after = positionIn(file);
+  for await (const { event, id, resource, position } of repository.subscribe('Basic', {}, { after })) {
+    appendFileSync(file, `${JSON.stringify({ position, event, id, version: resource?.meta.versionId })}\n`);
+    if (id === 'last') return;
+  }
+}
+
 /** Adds a line for each page, and goes on after the last whole line. Ends when the file `FILE.end` is there and all is read. */
 async function read(file: string): Promise<void> {
-  const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
-  let { position } = JSON.parse(lines.at(-1)!) as { position: string };
+  let position = positionIn(file);
   for (;;) {
     const isLast = existsSync(`${file}.end`);
     const page = await store.changes!({ project: PROJECT, after: position, limit: 1 + below(40, Math.random) });
