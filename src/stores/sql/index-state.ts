@@ -19,7 +19,8 @@ import {
   readCodes,
   readCodesByType,
 } from './index-changes.js';
-import { list, type Sql, sql } from './sql.js';
+import type { FromWhere } from './dialect.js';
+import { allOf, list, type Sql, sql } from './sql.js';
 
 /** Where a store keeps the state of its index, and how it runs statements on it. */
 export interface IndexPort {
@@ -38,8 +39,8 @@ export interface IndexPort {
 export interface StateTables {
   readonly meta: Sql;
   readonly work: Sql;
-  /** A FROM item `w`: the columns of `work`, `project` and `type`. */
-  readonly works: Sql;
+  /** The rows of `work` of one or all projects, as `w`, with the columns `project` and `type`. */
+  worksOf(project: string | undefined): FromWhere;
   /** The order of the work, and a limit that selects and locks the first row. */
   readonly nextWork: Sql;
   /** Locks the rows of a select until the transaction ends. */
@@ -206,10 +207,11 @@ export function* workOn(
   project: string,
   types: readonly string[],
 ): Ask<IndexPort, ReadonlyMap<string, { readonly codes: Codes; readonly done: number; readonly total: number }>> {
-  const rows = yield* onIndex(
-    ({ works, isOneOf, projectKey }) => sql`SELECT w.type, w.parameters, w.done, coalesce(w.total, 0) FROM ${works}
-      WHERE w.project = ${projectKey(project)} AND ${isOneOf(sql`w.type`, types)}`,
-  );
+  const rows = yield* onIndex(({ worksOf, isOneOf }) => {
+    const { from, where } = worksOf(project);
+    return sql`SELECT w.type, w.parameters, w.done, coalesce(w.total, 0) FROM ${from}
+        WHERE ${allOf([where, isOneOf(sql`w.type`, types)])}`;
+  });
   return new Map(
     rows.map(([type, codes, done, total]) => [
       type as string,

@@ -77,7 +77,7 @@ export function* addWork(changes: CodesByType, project?: string): Ask<IndexPort,
     yield* onIndex(({ setWork }) => setWork(JSON.parse(projects) as readonly string[], type, codes));
   }
   const pending: { [type: string]: Codes } = {};
-  const work = yield* onIndex(({ works }) => sql`SELECT DISTINCT w.type, w.parameters FROM ${works}`);
+  const work = yield* onIndex((t) => sql`SELECT DISTINCT w.type, w.parameters FROM ${t.worksOf(undefined).from}`);
   for (const [type, codes] of work as readonly (readonly [string, string])[]) {
     pending[type] = union(readCodes(codes), pending[type] ?? []);
   }
@@ -90,7 +90,7 @@ export function* endWork(done: ProjectType): Ask<IndexPort, void> {
   yield* onIndex(({ work, isOf }) => sql`DELETE FROM ${work} WHERE ${isOf(done)}`);
   // Serialized, because two concurrent ends would each still see the work of the other.
   const [row] = yield* onIndex(({ meta, lock }) => sql`SELECT value FROM ${meta} WHERE name = 'index_pending' ${lock}`);
-  const others = yield* onIndex(({ works }) => sql`SELECT 1 FROM ${works} WHERE w.type = ${type} LIMIT 1`);
+  const others = yield* onIndex((t) => sql`SELECT 1 FROM ${t.worksOf(undefined).from} WHERE w.type = ${type} LIMIT 1`);
   if (others.length > 0) return;
   const { [type]: ended, ...pending } = readCodesByType((row?.[0] as string | undefined) ?? '{}');
   if (ended !== undefined) yield* setEntries(pendingEntries(pending));

@@ -4,9 +4,9 @@ import type { CallOptions } from '../../store/call-options.js';
 import { type Answer, type Ask, ask } from '../ask.js';
 import { BackgroundWork } from './background-work.js';
 import { type Codes, readCodes, REMAKE } from './index-changes.js';
-import { type IndexPort, type ProjectType, onIndex, type StateTables } from './index-state.js';
+import { type IndexPort, type ProjectType, onIndex } from './index-state.js';
 import { endWork } from './index-takeover.js';
-import { type Sql, sql, TRUE } from './sql.js';
+import { sql } from './sql.js';
 
 /** Options of re-indexing. */
 export interface ReindexOptions extends CallOptions {
@@ -76,24 +76,27 @@ export interface Batch {
 /** Counts the resources to re-index, up to a limit. */
 export function* countWork(limit: number): Ask<IndexPort, number> {
   const [row] = yield* onIndex(
-    ({ works, isOfWork }) => sql`SELECT count(*) FROM (SELECT 1 FROM ${works} JOIN resource r ON ${isOfWork}
-      WHERE r.content IS NOT NULL LIMIT ${limit}) r`,
+    (t) => sql`SELECT count(*) FROM (SELECT 1 FROM ${t.worksOf(undefined).from} CROSS JOIN resource r
+      WHERE ${t.isOfWork} AND r.content IS NOT NULL LIMIT ${limit}) r`,
   );
   return Number(row![0]);
 }
 
 /** Whether work is left. @param project only of this project; default: of all */
 export function* hasWork(project: string | undefined): Ask<IndexPort, boolean> {
-  const rows = yield* onIndex((t) => sql`SELECT 1 FROM ${t.works} WHERE ${ofProject(t, project)} LIMIT 1`);
+  const rows = yield* onIndex(({ worksOf }) => {
+    const { from, where } = worksOf(project);
+    return sql`SELECT 1 FROM ${from} WHERE ${where} LIMIT 1`;
+  });
   return rows.length > 0;
 }
 
 /** Does the next batch of the work on one or all projects. */
 export function* nextBatch(project: string | undefined): Ask<BatchPort, BatchResult> {
-  const [row] = yield* onIndex(
-    (t) => sql`SELECT w.project, w.type, w.parameters, w.cursor, w.done, w.total FROM ${t.works}
-      WHERE ${ofProject(t, project)} ${t.nextWork}`,
-  );
+  const [row] = yield* onIndex(({ worksOf, nextWork }) => {
+    const { from, where } = worksOf(project);
+    return sql`SELECT w.project, w.type, w.parameters, w.cursor, w.done, w.total FROM ${from} WHERE ${where} ${nextWork}`;
+  });
   if (row === undefined) return (yield* hasWork(project)) ? 'later' : 'done';
   const [key, type, parameters, cursor, before, counted] = row as WorkRow;
   const work = { project: key, type, codes: readCodes(parameters), cursor };
@@ -120,10 +123,6 @@ function* countResources(type: ProjectType): Ask<IndexPort, number> {
     ({ isOf }) => sql`SELECT count(*) FROM resource WHERE ${isOf(type)} AND content IS NOT NULL`,
   );
   return Number(row![0]);
-}
-
-function ofProject({ projectKey }: StateTables, project: string | undefined): Sql {
-  return project === undefined ? TRUE : sql`w.project = ${projectKey(project)}`;
 }
 
 type WorkRow = readonly [

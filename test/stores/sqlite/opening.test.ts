@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from 'node
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test, vi } from 'vitest';
 import type { Criteria } from '../../../src/search/criteria/criteria.js';
+import { Statements } from '../../../src/stores/sqlite/database/statements.js';
 import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { modelWith } from '../models.js';
@@ -225,4 +226,23 @@ describe('a file that is gone under a living store', () => {
     await putAll(store, patient('b'));
     await store.close();
   });
+});
+
+test('opening a file walks through none of its resources', async () => {
+  const file = fileNamed('many.db');
+  const store = new SqliteStore(file);
+  await putAll(store, patient('a'));
+  await store.close();
+  const all = vi.spyOn(Statements.prototype, 'all');
+  await new SqliteStore(file).close();
+  const statements = all.mock.calls.map(([statement]) => statement);
+  all.mockRestore();
+  expect(statements.some(({ text }) => text.includes('JOIN resource r'))).toBe(true);
+  const database = new Database(file);
+  const plans = statements.flatMap(
+    ({ text, values }) => database.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values) as { detail: string }[],
+  );
+  // A subquery may have the name of the table.
+  expect(plans.filter(({ detail }) => /^SCAN (?:resource|r USING)/.test(detail))).toEqual([]);
+  database.close();
 });

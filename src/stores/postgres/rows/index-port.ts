@@ -2,7 +2,7 @@ import { LOOP_TURN } from '../../../platform/pace.js';
 import { type Ask, runAwaiting } from '../../ask.js';
 import { FIRST_TYPES } from '../../sql/index-changes.js';
 import type { IndexPort, StateTables } from '../../sql/index-state.js';
-import { sql } from '../../sql/sql.js';
+import { sql, TRUE } from '../../sql/sql.js';
 import type { Runner } from '../database/run.js';
 import { arrayText } from './array.js';
 import { projectKey } from './keys.js';
@@ -19,7 +19,10 @@ export function indexPort(runner: Runner): IndexPort {
 const STATE_TABLES: StateTables = {
   meta: sql`fhirgraph_meta`,
   work: sql`fhirgraph_index_work`,
-  works: sql`fhirgraph_index_work w`,
+  worksOf: (project) => ({
+    from: sql`fhirgraph_index_work w`,
+    where: project === undefined ? TRUE : sql`w.project = ${projectKey(project)}`,
+  }),
   nextWork: sql`ORDER BY w.urgent DESC, w.project, w.type LIMIT 1 FOR UPDATE OF w SKIP LOCKED`,
   lock: sql`FOR UPDATE`,
   projectKey,

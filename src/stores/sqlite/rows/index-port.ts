@@ -1,7 +1,7 @@
 import { type Ask, runNow, type SyncPort } from '../../ask.js';
 import { FIRST_TYPES } from '../../sql/index-changes.js';
 import type { IndexPort, StateTables } from '../../sql/index-state.js';
-import { allOf, type Sql, sql } from '../../sql/sql.js';
+import { allOf, type Sql, sql, TRUE } from '../../sql/sql.js';
 import type { Statements } from '../database/statements.js';
 
 /** Runs steps on the state of the index of a file. */
@@ -23,7 +23,15 @@ export function indexPort(statements: Statements): SyncPort<IndexPort> {
 const STATE_TABLES: StateTables = {
   meta: sql`meta`,
   work: sql`index_work`,
-  works: sql`(SELECT c.project, c.type, i.* FROM index_work i JOIN collection c ON c.key = i.collection) w`,
+  worksOf: (project) => {
+    // SQLite never reorders a CROSS JOIN.
+    const joined =
+      project === undefined ? sql`index_work i CROSS JOIN collection c` : sql`collection c CROSS JOIN index_work i`;
+    return {
+      from: sql`(SELECT c.project, c.type, i.* FROM ${joined} ON c.key = i.collection) w`,
+      where: project === undefined ? TRUE : sql`w.project = ${project}`,
+    };
+  },
   nextWork: sql`ORDER BY w.rank, w.collection LIMIT 1`,
   lock: sql``,
   projectKey: (project) => project,
