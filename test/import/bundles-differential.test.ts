@@ -176,7 +176,7 @@ test('many Bundles in one call leave the same state as one call each, in any ord
 
 test.runIf(IS_WHOLE)('the same applies over a file, with commits in threads and in the event loop', async () => {
   THREAD_TUNING.largeCommit = 2;
-  THREAD_TUNING.firstSlice = 1;
+  THREAD_TUNING.slice = 1;
   let files = 0;
   await fc.assert(
     fc.asyncProperty(BUNDLES, async (bundles) => {

@@ -51,7 +51,7 @@ describe.skipIf(PROGRAMS === undefined)(
     let other: PostgresStore;
     beforeAll(async () => {
       // Few resources are many segments, and every search uses them.
-      Object.assign(SEGMENT_TUNING, { minResources: 1, size: 40, flushFrom: 7 });
+      Object.assign(SEGMENT_TUNING, { size: 40, minSize: 7 });
       Object.assign(TUNING, { look: 0 });
       // Another user runs PostgreSQL.
       chmodSync(home, 0o711);

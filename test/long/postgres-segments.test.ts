@@ -35,7 +35,7 @@ if (PROGRAMS === undefined) console.warn('Builders of segments are not killed: n
 const BUILDER = fileURLToPath(new URL('../support/segment-builder.ts', import.meta.url));
 const USUAL = [SEGMENT_TUNING, TUNING, COPY].map((tuning) => [tuning, { ...tuning }] as const);
 // Few resources are many segments, which every search asks.
-const SMALL = { minResources: 1, size: 60, flushFrom: 5 };
+const SMALL = { size: 60, minSize: 5 };
 const TYPES = ['Observation', 'Patient'];
 
 describe.skipIf(PROGRAMS === undefined)('segments on a real PostgreSQL server', () => {

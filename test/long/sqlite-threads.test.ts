@@ -10,8 +10,8 @@ const fileNamed = temporaryFolder();
 let files = 0;
 
 describe.each([
-  ['all of it', { inlineMs: -1, slice: 2, firstSlice: 2 }],
-  ['searches that the event loop stops at its first check', { inlineMs: 0, slice: 1, firstSlice: 1, turnMs: 0 }],
+  ['all of it', { inlineMs: -1, slice: 2 }],
+  ['searches that the event loop stops at its first check', { inlineMs: 0, slice: 1, turnMs: 0 }],
 ])('threads answer %s', (_, tuning) => {
   beforeAll(() => void Object.assign(THREAD_TUNING, { ...tuning, smallFile: 0 }));
   afterAll(() => void Object.assign(THREAD_TUNING, DEFAULTS));

@@ -72,7 +72,7 @@ describe('a page costs only its rows', () => {
     await store.reindex({ pendingOnly: true });
     const [page] = await store.explain({ kind: 'search', query });
     expect(page!.way).toBe(way);
-    Object.assign(TUNING, { narrow: 0, walked: 0, maxCollected: 0, maxChunk: 64 });
+    Object.assign(TUNING, { narrow: 0, walked: 0, maxChunk: 64 });
     const idsOf = async (): Promise<unknown> => (await store.search(query)).matches.map(({ resource }) => resource.id);
     const bySegments = await idsOf();
     Object.assign(TUNING, { maxWritten: -1 });
@@ -142,7 +142,7 @@ describe('the work of a search', () => {
   }
 
   test('codes are found by one row per resource', async () => {
-    Object.assign(TUNING, { narrow: 0, walked: 0 });
+    Object.assign(TUNING, { narrow: 100, walked: 0 });
     const [scan] = await statementsOf({ sort: [{ parameter: 'date', descending: true }] });
     expect(scan!.text).toContain('x.extreme & 5 <> 0');
     const rows = database.prepare('SELECT count(*), count(DISTINCT resource) FROM token WHERE code = ?').raw();
@@ -164,7 +164,7 @@ describe('the work of a search', () => {
   );
 
   test('a scan without a row gives the answer', async () => {
-    Object.assign(TUNING, { narrow: 0, walked: 0 });
+    Object.assign(TUNING, { narrow: 1, walked: 0 });
     const text = { kind: 'string', comparator: 'starts-with', text: 'zzz' } as const;
     const criteria: Criteria = { kind: 'match', parameter: 'value-string', test: text };
     const all = vi.spyOn(Statements.prototype, 'all');

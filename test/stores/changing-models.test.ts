@@ -11,7 +11,7 @@ const fileNamed = temporaryFolder();
 
 // Searches use segments, some of which were made with other definitions.
 beforeAll(() => {
-  Object.assign(SEGMENT_TUNING, { minResources: 1, size: 3, flushFrom: 1 });
+  Object.assign(SEGMENT_TUNING, { size: 3, minSize: 1 });
   Object.assign(TUNING, { narrow: 0, walked: 0 });
 });
 

@@ -94,7 +94,7 @@ const TUNED = [POSTGRES_TUNING, SEGMENT_TUNING, SQLITE_TUNING].map((tuning) => [
 // Few resources are many rows of indexes, every search uses them, and each build takes all writes in.
 beforeAll(() => {
   Object.assign(POSTGRES_TUNING, { look: 0 });
-  Object.assign(SEGMENT_TUNING, { minResources: 1, size: 20, flushFrom: 1 });
+  Object.assign(SEGMENT_TUNING, { size: 20, minSize: 1 });
   Object.assign(SQLITE_TUNING, { narrow: 0, walked: 0 });
 });
 afterAll(() => TUNED.forEach(([tuning, before]) => Object.assign(tuning, before)));

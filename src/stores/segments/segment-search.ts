@@ -52,7 +52,7 @@ export class SegmentIndex {
     const types = typesOf(type, criteria);
     const states = yield* ask((port: SegmentPort) => port.states(types));
     const lacking = types.filter((_, index) => !isComplete(states[index]!.list));
-    const grown = types.filter((_, index) => states[index]!.written.length >= SEGMENT_TUNING.flushFrom);
+    const grown = types.filter((_, index) => states[index]!.written.length >= SEGMENT_TUNING.minSize);
     if (lacking.length + grown.length > 0) stale?.([...lacking, ...grown]);
     if (lacking.includes(type) || (isWhole && lacking.length > 0)) return undefined;
     const opened = yield* this.#open(types, states);

@@ -29,14 +29,13 @@ import { type LiveSegment, openAll, positionsOf, segmentsOf, without, withoutIds
 /** Only tests change it. */
 export const SEGMENT_TUNING = {
   /**
-   * Types with fewer resources have no segments, unless a search of a larger type leads to them. Without them, a chain is
-   * tested per resource: counting the Observations of 1,200 women among 60,000 took 330 ms, and 1 ms with segments.
+   * Fewest resources of a new segment. Types with fewer have no segments, unless a search of a larger type leads to them:
+   * without them, a chain is tested per resource, and counting the Observations of 1,200 women among 60,000 took 330 ms, and
+   * 1 ms with segments. So many writes since the list was made become a segment.
    */
-  minResources: 256,
+  minSize: 256,
   /** Most resources of a new segment. */
   size: MAX_SIZE,
-  /** With so many writes since the list was made, they become a segment. */
-  flushFrom: 300,
 };
 
 /** How far the segments of a type are. */

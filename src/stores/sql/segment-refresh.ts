@@ -67,7 +67,7 @@ export class SegmentRefresh implements SegmentNeeds {
   readonly #written = new Map<string, number>();
   readonly #controller = new AbortController();
   #count = 0;
-  /** When the first of the last `flushFrom` writes came, on the clock of `performance.now()`. */
+  /** When the first of the last `minSize` writes came, on the clock of `performance.now()`. */
   #since = 0;
   /** Until then, this process seems to load data. */
   #loadsUntil = 0;
@@ -88,22 +88,22 @@ export class SegmentRefresh implements SegmentNeeds {
 
   /** Notes the changes of a commit. */
   wrote(changes: readonly Change[]): void {
-    const { flushFrom, minResources } = SEGMENT_TUNING;
+    const { minSize } = SEGMENT_TUNING;
     const now = performance.now();
     for (const { key } of changes) {
       const name = nameOf(key);
       const written = (this.#written.get(name) ?? 0) + 1;
       if (this.#written.size >= MAX_NOTED) this.#written.clear();
       this.#written.set(name, written);
-      if (written % flushFrom === 0) this.#need({ project: key.project, type: key.type, least: minResources });
-      if (this.#count++ % flushFrom === 0) this.#since = now;
-      if (this.#count % flushFrom === 0 && now - this.#since < LOAD_MS) this.#loadsUntil = now + LOAD_MS;
+      if (written % minSize === 0) this.#need({ project: key.project, type: key.type, least: minSize });
+      if (this.#count++ % minSize === 0) this.#since = now;
+      if (this.#count % minSize === 0 && now - this.#since < LOAD_MS) this.#loadsUntil = now + LOAD_MS;
     }
   }
 
   stale(project: string, types: readonly string[], searched: string): void {
     // Searches of a type without a list begin with that one.
-    const least = types.includes(searched) ? SEGMENT_TUNING.minResources : 0;
+    const least = types.includes(searched) ? SEGMENT_TUNING.minSize : 0;
     for (const type of types) this.#need({ project, type, least });
   }
 
@@ -116,7 +116,7 @@ export class SegmentRefresh implements SegmentNeeds {
 
   /** Notes types that may need work, though not for this process. */
   note(types: Iterable<Omit<DueType, 'least'>>): void {
-    for (const one of types) this.#note({ ...one, least: SEGMENT_TUNING.minResources });
+    for (const one of types) this.#note({ ...one, least: SEGMENT_TUNING.minSize });
   }
 
   #need(due: DueType): void {
@@ -188,7 +188,7 @@ export class SegmentRefresh implements SegmentNeeds {
   /** @param flushLoading undefined unless data is loaded */
   async #work(due: DueType, flushLoading: number | undefined): Promise<StepResult> {
     const { signal } = this.#controller;
-    const flushFrom = flushLoading ?? (this.#end === undefined ? SEGMENT_TUNING.flushFrom : 1);
+    const flushFrom = flushLoading ?? (this.#end === undefined ? SEGMENT_TUNING.minSize : 1);
     const mostOf = (): number => (this.#isOver ? 0 : SEGMENT_TUNING.size);
     const rules = { least: due.least, flushFrom, merges: flushLoading === undefined, mostOf };
     try {
@@ -235,7 +235,7 @@ const STOPPED = new Error('The store closes');
 
 /** Maximum types that are remembered. */
 const MAX_NOTED = 1_000;
-/** A process that writes `flushFrom` resources in less time loads data. The load has ended when it wrote less for that time. */
+/** A process that writes `minSize` resources in less time loads data. The load has ended when it wrote less for that time. */
 const LOAD_MS = 500;
 /** Writes of a process that does all the work before it closes. */
 const MIN_LOAD = 20_000;

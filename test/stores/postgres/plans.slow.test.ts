@@ -103,7 +103,7 @@ describe('a page of few matches costs only these', () => {
     test('of several conditions, the one with few matches is tested first', async () => {
       const targets = Array.from({ length: 9 }, (_, index) => ({ type: 'Patient', id: `p${index}` }));
       const query = queryOf('Observation', and(SINCE, CATEGORY, status('amended')), { limit: 10 });
-      Object.assign(TUNING, { maxHashed: 100 });
+      Object.assign(TUNING, { maxHashed: 1_200 });
       plans.length = 0;
       await store.searchByReference(query, 'subject', targets);
       const nodes = plans.flatMap(nodesOf);
@@ -210,7 +210,7 @@ describe('a page under a chain costs the resources at its ends', () => {
       ['results of one doctor or of one status', or(ofDoctor, status('amended')), 1_000],
       ['weights of women', and(code('weight'), ofWomen), 1_800],
     ])('%s, latest', async (_, criteria, rows) => {
-      Object.assign(TUNING, { look: 20, rare: 100 });
+      Object.assign(TUNING, { look: 10 });
       plans.length = 0;
       const { matches } = await store.search(queryOf('Observation', criteria, { sort: [by('date', true)], limit: 5 }));
       expect(matches).toHaveLength(5);

@@ -23,7 +23,7 @@ import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js
 const USUAL = [SEGMENT_TUNING, TUNING, SIZES, COPY].map((tuning) => [tuning, { ...tuning }] as const);
 
 beforeEach(() => {
-  Object.assign(SEGMENT_TUNING, { minResources: 1, size: 40, flushFrom: 8 });
+  Object.assign(SEGMENT_TUNING, { size: 40, minSize: 8 });
   // Every search asks segments.
   Object.assign(TUNING, { look: 0 });
 });
@@ -187,7 +187,7 @@ test.each([1, Infinity])(
 );
 
 test('segments are made after writes, and after a search that lacked them', async () => {
-  Object.assign(SEGMENT_TUNING, { minResources: 50, flushFrom: 50 });
+  Object.assign(SEGMENT_TUNING, { minSize: 50 });
   const pool = await postgresPool();
   const store = open(pool);
   await write(store, correlatedObservations(49));
@@ -204,7 +204,7 @@ test('segments are made after writes, and after a search that lacked them', asyn
 });
 
 test('a type that a search of a larger one leads to has segments, however small', async () => {
-  Object.assign(SEGMENT_TUNING, { minResources: 50, flushFrom: 50 });
+  Object.assign(SEGMENT_TUNING, { minSize: 50 });
   const pool = await postgresPool();
   const store = open(pool);
   await store.commit([put({ resourceType: 'Patient', id: 'p0', gender: 'male' } as never)]);
@@ -219,7 +219,7 @@ test('a type that a search of a larger one leads to has segments, however small'
 
 test('a store that closes finishes a part of the work, and one that only reads does none', async () => {
   const pool = await postgresPool();
-  await write(open(pool), correlatedObservations(5));
+  await write(open(pool), correlatedObservations(10));
   const reader = open(pool, { readonly: true });
   await reader.search(queryOf('Observation', match('status', 'final'), LATEST));
   await reader.close();
@@ -331,7 +331,7 @@ test('a database of the version before gets the tables, and refuses the writes o
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   onTestFinished(() => warn.mockRestore());
   const before = open(pool);
-  await write(before, correlatedObservations(5));
+  await write(before, correlatedObservations(10));
   await before.close();
   for (const name of ['segment_list', 'segment_row', 'segment_written', 'change'])
     await rowsOf(pool, `DROP TABLE fhirgraph_${name}`);

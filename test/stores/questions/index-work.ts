@@ -25,7 +25,7 @@ type Random = () => number;
  */
 export function useSmallIndexes(random: Random, granule = 8): void {
   useUsualWays();
-  Object.assign(SEGMENT_TUNING, { minResources: 1, size: 5 * granule, flushFrom: oneOf([1, 20], random) });
+  Object.assign(SEGMENT_TUNING, { size: 5 * granule, minSize: oneOf([1, 20], random) });
   if (random() < 0.5) Object.assign(SIZES, { block: 8, row: 32, frequent: 16, ids: 16 });
   small = [SEGMENT_TUNING, SIZES].map((one) => ({ ...one }));
 }
@@ -66,22 +66,22 @@ export function useEveryPart(): void {
 const SQLITE_WAYS: readonly Partial<typeof SQLITE_SCANS>[] = [
   // By segments, and before that by a few rows.
   { narrow: 0, walked: 0 },
-  { narrow: 5, walked: 10, firstChunk: 2 },
+  { narrow: 5, walked: 10 },
   // Walked a little, or collected, and otherwise by segments.
-  { narrow: 0, walked: 1e6, firstChunk: 1, maxChunk: 30 },
-  { narrow: 1e6, maxSorted: 2 },
+  { narrow: 0, walked: 1e6, maxChunk: 30 },
+  { narrow: 1e6, maxChunk: 2 },
   // Collected, or walked to the end.
-  { narrow: 0, walked: 0, maxSorted: 2, maxWritten: -1 },
-  { narrow: 0, walked: 0, maxCollected: 0, maxWritten: -1 },
-  { narrow: 0, walked: 0, maxCollected: 0, firstChunk: 1, maxChunk: 3, maxWritten: -1 },
+  { narrow: 1, walked: 0, maxChunk: 2, maxWritten: -1 },
+  { narrow: 0, walked: 0, maxWritten: -1 },
+  { narrow: 0, walked: 0, maxChunk: 3, maxWritten: -1 },
 ];
 
 const POSTGRES_WAYS: readonly Partial<typeof POSTGRES_SCANS>[] = [
   // By segments, or from the rarest condition.
-  { look: 0, rare: 3, frequent: 20 },
-  { look: 0, rare: 20, frequent: 1e9, broadTarget: 2, maxHashed: 4 },
+  { look: 0 },
+  { look: 1, broadTarget: 2, maxHashed: 400 },
   // A few at once.
-  { look: 8, rare: 0, frequent: 0, broadTarget: 2 },
+  { look: 8, broadTarget: 2 },
   { look: 1e9, maxHashed: 0 },
 ];
 

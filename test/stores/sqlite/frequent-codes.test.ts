@@ -13,7 +13,7 @@ const fileNamed = temporaryFolder();
 const [TUNING, USUAL] = [{ ...SEGMENT_TUNING }, { ...SIZES }];
 
 beforeEach(() => {
-  Object.assign(SEGMENT_TUNING, { minResources: 1 });
+  Object.assign(SEGMENT_TUNING, { minSize: 50 });
   Object.assign(SIZES, { block: 8, row: 32, frequent: 16, ids: 16 });
 });
 afterEach(() => {

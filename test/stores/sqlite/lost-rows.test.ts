@@ -14,7 +14,7 @@ import { write } from '../queries.js';
 
 // Few resources have segments, and every search uses them.
 beforeAll(() => {
-  Object.assign(SEGMENT_TUNING, { minResources: 1, size: 40, flushFrom: 1 });
+  Object.assign(SEGMENT_TUNING, { size: 40, minSize: 1 });
   Object.assign(TUNING, { narrow: 0, walked: 0 });
 });
 

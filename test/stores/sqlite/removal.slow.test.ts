@@ -269,7 +269,7 @@ test('purging and removing run in steps of bounded size, for any size of a resou
 });
 
 test('data derived from values drop those of purged versions: segments', async () => {
-  Object.assign(SEGMENT_TUNING, { minResources: 1 });
+  Object.assign(SEGMENT_TUNING, { minSize: 50 });
   const file = newFile();
   const store = openStore(file);
   const born = (id: string, birthDate: string, family: string): AnyResource =>

@@ -21,7 +21,7 @@ const [TUNING, USUAL] = [{ ...SEGMENT_TUNING }, { ...SIZES }];
 const USUAL_SCANS = { ...SCANS };
 
 beforeEach(() => {
-  Object.assign(SEGMENT_TUNING, { minResources: 1, size: 40, flushFrom: 8 });
+  Object.assign(SEGMENT_TUNING, { size: 40, minSize: 8 });
   Object.assign(SCANS, { narrow: 0, walked: 0, maxWritten: 60 });
 });
 afterEach(() => {
@@ -162,6 +162,7 @@ async function idsOf(store: SqliteStore): Promise<readonly string[]> {
 const FIVE = ['a', 'b', 'c', 'd', 'e'].map((id) => put(observation(id)));
 
 test('a write of the host that is rolled back leaves nothing in segments', async () => {
+  Object.assign(SEGMENT_TUNING, { minSize: 1 });
   const database = new Database(':memory:');
   const store = new SqliteStore(database);
   await store.commit(FIVE);
@@ -175,6 +176,7 @@ test('a write of the host that is rolled back leaves nothing in segments', async
 });
 
 test('after a file was put back to an earlier copy, a living store has the segments of the copy', async () => {
+  Object.assign(SEGMENT_TUNING, { minSize: 1 });
   const store = new SqliteStore(file('living.db'), { readers: 0 });
   await store.commit(FIVE);
   expect(await idsOf(store)).toEqual(['a', 'b', 'c', 'd', 'e']);
@@ -197,6 +199,7 @@ test('after a file was put back to an earlier copy, a living store has the segme
 });
 
 test('an erased value is in no row of a segment', async () => {
+  Object.assign(SEGMENT_TUNING, { minSize: 1 });
   const database = new Database(':memory:');
   const store = new SqliteStore(database);
   await store.commit([put(observation('a')), put(observation('b')), put({ ...observation('c'), method: {} } as never)]);
@@ -243,6 +246,7 @@ test.each([
   ['a row that is missing', 'DELETE FROM segment_row'],
   ['a row of another content', "UPDATE segment_row SET data = (SELECT data FROM segment_row WHERE name = 'segment')"],
 ])('verification finds %s', async (_, damage) => {
+  Object.assign(SEGMENT_TUNING, { minSize: 1 });
   const database = new Database(':memory:');
   const store = new SqliteStore(database);
   await store.commit(FIVE);

@@ -79,7 +79,7 @@ function storeInLoop(options: SqliteStoreOptions = {}): SqliteStore {
 
 /** A store whose every search and commit goes to a thread, in parts that are as large on a slow machine. */
 function threadedStore(options: SqliteStoreOptions = {}): SqliteStore {
-  Object.assign(THREAD_TUNING, { inlineMs: -1, slice: 2, firstSlice: 2 });
+  Object.assign(THREAD_TUNING, { inlineMs: -1, slice: 2 });
   PACE.turnMs = 1e9;
   return newStore(options);
 }

@@ -7,10 +7,8 @@ import { projectKey } from '../rows/keys.js';
 
 /** Only tests change it. */
 export const FEED_TUNING = {
-  /** About so many changes of a project come between two looks at its oldest ones. */
+  /** A project's oldest changes are removed after about so many new ones, up to five times as many at once. */
   every: 1_000,
-  /** Most changes of a look. */
-  most: 5_000,
 };
 
 /** Forgets the oldest commits of the projects that this process writes to, in the background. */
@@ -50,7 +48,7 @@ export class FeedUpkeep {
  * @returns whether there may be more
  */
 async function forget(writer: Connections, shard: string, retention: number, signal: AbortSignal): Promise<boolean> {
-  const { most } = FEED_TUNING;
+  const most = 5 * FEED_TUNING.every;
   const [row] = await writer.run(
     sql`WITH oldest AS MATERIALIZED (SELECT number, at < ${NOW} - ${retention}::bigint AS old FROM fhirgraph_change
         WHERE project = ${shard} ORDER BY number LIMIT ${most}::int),

@@ -42,10 +42,10 @@ export async function rarest(conditions: readonly Condition[], run: Run): Promis
   const direct = scanned.filter((one) => one.direct === true);
   // Ranges of indexes come first, since the scan of a chain may read many rows for each that it returns.
   for (const [some, most] of [
-    [direct, TUNING.rare],
-    [scanned, TUNING.rare],
-    [direct, TUNING.frequent],
-    [scanned, TUNING.frequent],
+    [direct, 10 * TUNING.look],
+    [scanned, 10 * TUNING.look],
+    [direct, 100 * TUNING.look],
+    [scanned, 100 * TUNING.look],
   ] as const) {
     if (some.length === 0) continue;
     const [shortest] = [...(await sizesUpTo(most, some, run))].sort(([, one], [, other]) => one - other);

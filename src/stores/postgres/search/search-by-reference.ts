@@ -169,7 +169,7 @@ interface KeyTests {
  * a hash table of them, before the others: that takes a hundredth of the time of a lookup.
  */
 function keyTests(conditions: readonly Condition[], targets: number): KeyTests {
-  const most = Math.min(TUNING.maxHashed, TUNING.hashedPerTarget * targets);
+  const most = Math.ceil(TUNING.maxHashed * Math.min(1, targets / 100));
   const hashed = conditions.filter((one) => isBrief(one));
   const areFew = hashed.map((_, place) => new Sql(`(SELECT few${place} FROM f)`, []));
   const counts = hashed.map(({ scan }, place) => {

@@ -11,14 +11,10 @@ export const THREAD_TUNING = {
   largeResource: 2_500,
   /** Resources that are read and parsed, or writes that are sent, between two checks of the turn. */
   slice: 64,
-  /** Writes in the first message, which is short so that the thread begins soon. */
-  firstSlice: 16,
   /** Characters and numbers that are prepared of a commit that waits for the thread. */
   ahead: 4_000_000,
   /** Maximum pages of a file that is verified and rebuilt in the event loop: about 200 resources. */
   smallFile: 256,
-  /** Estimated pages in the log after which a thread writes them to the database. */
-  checkpointPages: 8_000,
   /** How long a thread may take to end a call after its deadline or abort before it is abandoned, in milliseconds. */
   graceMs: 25,
   /** Time before threads that could not start are tried again, in milliseconds; it doubles with each failure. */

@@ -14,8 +14,7 @@ export interface Asked {
 }
 
 /**
- * Tests and sorts the rows of a scan. A page longer than {@link TUNING}.maxSorted is neither
- * sorted nor cut.
+ * Tests and sorts the rows of a scan. A page longer than `TUNING.maxChunk` is neither sorted nor cut.
  *
  * @param scan undefined: all resources of the type
  */
@@ -32,7 +31,7 @@ export function collection(
   const values = list(terms.map(({ value }, index) => sql`${value} AS ${named[index]!.value}`));
   const rows = sql`SELECT r0.content AS content, r0.id AS id, ${values} ${matching}`;
   const sorted =
-    need > TUNING.maxSorted ? sql`LIMIT -1` : sql`ORDER BY ${orderBy(named, ID, order.backwards)} LIMIT ${need}`;
+    need > TUNING.maxChunk ? sql`LIMIT -1` : sql`ORDER BY ${orderBy(named, ID, order.backwards)} LIMIT ${need}`;
   if (place === undefined) return sql`${rows} ${sorted}`;
   // An inner LIMIT keeps the database from recomputing the order values at each comparison.
   const where = beyond(named, ID, { position: place, before: order.backwards });

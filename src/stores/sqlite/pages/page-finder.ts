@@ -50,7 +50,7 @@ export class PageFinder {
   /** The page, however long it takes: from the rows of the shortest scan, or of the order if all scans are long. */
   byAnyWay(): readonly number[] {
     if (this.#isEmpty) return [];
-    const start = this.#search.shortestScan(TUNING.maxCollected);
+    const start = this.#search.shortestScan(100 * TUNING.narrow);
     const index = this.#index;
     if (start === undefined && index !== undefined) return this.#keysOf(this.#walk(index).whole())!;
     if (start?.rows === 0) return [];
@@ -62,7 +62,7 @@ export class PageFinder {
 
   /** The statement of {@link byAnyWay}. */
   anyStatement(): { readonly way: 'collect' | 'walk'; readonly statement: Sql } {
-    const start = this.#search.shortestScan(TUNING.maxCollected)?.condition;
+    const start = this.#search.shortestScan(100 * TUNING.narrow)?.condition;
     const walk = start === undefined ? this.walkStatement() : undefined;
     return walk === undefined
       ? { way: 'collect', statement: this.#collection(start ?? this.#firstScan) }

@@ -15,7 +15,7 @@ export function sortedRows(
   guard: Guard,
 ): readonly FoundRow[] {
   const rows = statements.all(statement).map(foundRow);
-  if (need <= TUNING.maxSorted) return rows;
+  if (need <= TUNING.maxChunk) return rows;
   const descending = keys.map((key) => key.descending);
   return sortInTime(rows, compareRows(descending, backwards), guard).slice(0, need);
 }

@@ -70,7 +70,7 @@ export class Walk {
     let from = place?.values[0] ?? undefined;
     let looked = 0;
     let matches = 0;
-    for (let size = Math.min(need + TUNING.firstChunk, TUNING.maxChunk); this.#isOpen;) {
+    for (let size = Math.min(need + Math.ceil(TUNING.walked / 25), TUNING.maxChunk); this.#isOpen;) {
       const last = this.#statements.get(endOfStretch(index, stretch, size));
       const found = this.#matches(stretch, last);
       if (last === undefined) {

@@ -126,7 +126,7 @@ export class ConnectionSegments {
     if (collection === undefined || !status.isOurs) return undefined;
     const row = statements.read(READ_PROGRESS).get(mostWritten, collection) as ProgressRow | undefined;
     if (row !== undefined) return { list: row[0], isComplete: row[1] === FORMAT, written: row[2], resources: 0 };
-    const [resources] = statements.read(COUNT_RESOURCES).get(collection, SEGMENT_TUNING.minResources) as [number];
+    const [resources] = statements.read(COUNT_RESOURCES).get(collection, SEGMENT_TUNING.minSize) as [number];
     return { list: undefined, isComplete: false, written: 0, resources };
   }
 

@@ -4,6 +4,7 @@ import type { CallOptions } from '../../../store/call-options.js';
 import type { Write } from '../../../store/write.js';
 import type { LongCommitted } from '../../sql/commit-results.js';
 import { isLoad } from '../commit/commit.js';
+import { CHECKPOINT_PAGES } from '../database/configure.js';
 import type { OpenedFile } from '../database/database-file.js';
 import { driverBase } from '../database/driver.js';
 import { madeAhead } from './made-ahead.js';
@@ -88,7 +89,7 @@ export class Threads {
   noteCommit(writes: number): void {
     this.#pagesInLog += PAGES_PER_COMMIT + PAGES_PER_WRITE * writes;
     this.#pagesSinceCheckpoint += PAGES_PER_COMMIT + PAGES_PER_WRITE * writes;
-    if (this.#pagesSinceCheckpoint < THREAD_TUNING.checkpointPages) return;
+    if (this.#pagesSinceCheckpoint < CHECKPOINT_PAGES) return;
     this.#pagesSinceCheckpoint = 0;
     // SQLite itself does it later, in the event loop.
     this.#writer.run({ kind: 'checkpoint', args: [] }, undefined).catch(() => undefined);
@@ -117,10 +118,9 @@ export class Threads {
     while (sent.length < writes.length) {
       if (pace.isSpent) await pace.next();
       const { length: start } = sent;
-      const size = start === 0 ? THREAD_TUNING.firstSlice : THREAD_TUNING.slice;
       // A resource may take as long as a thousand others.
       const isEnough = (): boolean => pace.isSpent;
-      const part = partOf(this.#model, writes.slice(start, start + size), start, commit, isEnough);
+      const part = partOf(this.#model, writes.slice(start, start + THREAD_TUNING.slice), start, commit, isEnough);
       sent.push(...part.writes);
       yield part;
     }
