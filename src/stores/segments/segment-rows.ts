@@ -11,7 +11,7 @@ export class SegmentCache {
   #size = 0;
 
   /** @param maxBytes of the rows as stored; read, they take about twice as much */
-  constructor(readonly maxBytes: number) {}
+  constructor(readonly maxBytes = 64 * 1024 * 1024) {}
 
   get(name: string): unknown {
     const kept = this.#kept.get(name);

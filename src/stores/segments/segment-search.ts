@@ -39,7 +39,7 @@ export class SegmentIndex {
    */
   constructor(
     readonly fingerprints: FingerprintsOf,
-    readonly cache = new SegmentCache(DEFAULT_CACHE),
+    readonly cache = new SegmentCache(),
   ) {}
 
   /**
@@ -101,9 +101,6 @@ interface Lists {
   /** Called with types that have no complete list, or one with many writes since. */
   readonly stale?: ((types: readonly string[]) => void) | undefined;
 }
-
-/** Bytes of rows as stored. */
-const DEFAULT_CACHE = 64 * 1024 * 1024;
 
 /** The type of a search, and all types that its chains and `has` lead to. */
 export function typesOf(type: string, criteria: Criteria): readonly string[] {

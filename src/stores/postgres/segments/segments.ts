@@ -1,15 +1,12 @@
-import { LRUCache } from 'lru-cache';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { Pace } from '../../../platform/pace.js';
-import { fingerprintsOfType } from '../../../search/index/parameter-fingerprints.js';
-import { pageEdgeOf, pageOf } from '../../../store/guards.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { SearchQuery } from '../../../store/search-query.js';
 import { runAwaiting } from '../../ask.js';
-import { DamagedSegment, SegmentCache } from '../../segments/segment-rows.js';
-import { SegmentIndex, type SegmentPage, typesOf } from '../../segments/segment-search.js';
-import { type PreparedErasure, SegmentUpkeep } from '../../segments/upkeep.js';
+import type { SegmentPage } from '../../segments/segment-search.js';
+import type { PreparedErasure } from '../../segments/upkeep.js';
 import type { SegmentNeeds } from '../../sql/segment-refresh.js';
+import { StoreSegments, unlessDamaged } from '../../sql/store-segments.js';
 import { type Sql, sql } from '../../sql/sql.js';
 import type { Connections } from '../database/connections.js';
 import type { Run } from '../database/run.js';
@@ -34,33 +31,18 @@ interface SegmentSearch {
 }
 
 /** The segments of a database, as a process sees them. */
-export class PostgresSegments {
-  readonly #model: FhirModel;
-  readonly #projects = new LRUCache<string, ProjectSegments>({ max: MAX_PROJECTS });
-  #cache = new SegmentCache(CACHE_BYTES);
-
+export class PostgresSegments extends StoreSegments<KnownStates> {
   constructor(model: FhirModel) {
-    this.#model = model;
-  }
-
-  /** The steps that change segments. */
-  get upkeep(): SegmentUpkeep {
-    return new SegmentUpkeep((type) => fingerprintsOfType(this.#model, type), this.#cache);
+    super(model, () => new Map());
   }
 
   port(shard: string, connection: PortConnection): PostgresSegmentPort {
-    return new PostgresSegmentPort(this.#model, shard, connection);
+    return new PostgresSegmentPort(this.model, shard, connection);
   }
 
   /** Whether segments have answered a search of the type. */
   haveAnswered({ project, type }: SearchQuery): boolean {
-    return this.#projects.get(project)?.known.has(type) === true;
-  }
-
-  /** Drops what was read, because it may be removed from the database. */
-  forget(): void {
-    this.#projects.clear();
-    this.#cache = new SegmentCache(CACHE_BYTES);
+    return this.of(project).kept.has(type);
   }
 
   /**
@@ -73,37 +55,12 @@ export class PostgresSegments {
     wanted: Wanted,
     { run, holds, work }: SegmentSearch,
   ): Promise<SegmentPage | undefined> {
-    const { project, type, criteria, sort } = query;
-    const { index, known } = this.#of(project);
-    const port = new PostgresSegmentPort(this.#model, projectKey(project), readOnly(run), {
-      project,
-      holds,
-      known,
-    });
-    const { offset, limit } = pageOf(query);
-    const edge = pageEdgeOf(this.#model, query);
-    const page = wanted.page ? { offset, limit, edge } : { limit: 0 };
-    const asked = { type, criteria, sort, ...page, total: wanted.total };
+    const { project } = query;
+    const known = this.of(project).kept;
+    const port = new PostgresSegmentPort(this.model, projectKey(project), readOnly(run), { project, holds, known });
+    const asked = { ...this.askedOf(query), total: wanted.total, ...(!wanted.page && { limit: 0 }) };
     // Without all lists, another way is shorter than testing each resource that a chain leaves open.
-    const lists = { isWhole: true, stale: (types: readonly string[]) => work.stale(project, types, type) };
-    try {
-      return await runAwaiting(index.search(asked, lists), port, new Pace());
-    } catch (error) {
-      if (!(error instanceof DamagedSegment)) throw error;
-      this.forget();
-      work.damaged(project, typesOf(type, criteria));
-      return undefined;
-    }
-  }
-
-  #of(project: string): ProjectSegments {
-    let segments = this.#projects.get(project);
-    if (segments === undefined) {
-      const fingerprints = this.upkeep.fingerprints;
-      segments = { index: new SegmentIndex(fingerprints, this.#cache), known: new Map() };
-      this.#projects.set(project, segments);
-    }
-    return segments;
+    return runAwaiting(this.answer(project, asked, work, true), port, new Pace());
   }
 
   /** Makes the segments that {@link erase} puts in place, before its transaction. */
@@ -111,7 +68,7 @@ export class PostgresSegments {
     const prepared = new Map<string, PreparedErasure>();
     for (const { project, type, ids } of byType(keys)) {
       const port = this.port(projectKey(project), readOnly(run));
-      const made = await unlessDamaged(runAwaiting(this.upkeep.prepareErase(type, ids), port, new Pace()));
+      const made = await runAwaiting(unlessDamaged(this.upkeep.prepareErase(type, ids)), port, new Pace());
       if (made !== undefined) prepared.set(`${type} ${project}`, made);
     }
     return prepared;
@@ -130,8 +87,8 @@ export class PostgresSegments {
       );
       if (list === undefined) continue;
       const port = this.port(shard, { run, transact: (write) => write(transaction), mostWritten: 0 });
-      const steps = this.upkeep.erase(type, ids, prepared.get(`${type} ${project}`));
-      if ((await unlessDamaged(runAwaiting(steps, port, new Pace()))) !== true) {
+      const steps = unlessDamaged(this.upkeep.erase(type, ids, prepared.get(`${type} ${project}`)));
+      if ((await runAwaiting(steps, port, new Pace())) !== true) {
         await removeSegments(transaction, shard, type);
       }
     }
@@ -149,7 +106,7 @@ export class PostgresSegments {
       const differing = await connections.snapshot(
         (run) => {
           const port = this.port(plainKey(uuid), readOnly(run));
-          return unlessDamaged(runAwaiting(this.upkeep.verify(type), port, new Pace()));
+          return runAwaiting(unlessDamaged(this.upkeep.verify(type)), port, new Pace());
         },
         { signal },
       );
@@ -162,17 +119,6 @@ export class PostgresSegments {
 /** By type and project. */
 type PreparedErasures = ReadonlyMap<string, PreparedErasure>;
 
-interface ProjectSegments {
-  readonly index: SegmentIndex;
-  readonly known: KnownStates;
-}
-
-/** Projects of which the latest state is kept. */
-const MAX_PROJECTS = 256;
-
-/** Bytes of rows as stored. */
-const CACHE_BYTES = 64 * 1024 * 1024;
-
 /** By project and type: all commits use the same order, so that they never deadlock. */
 function byType(
   keys: readonly ResourceKey[],
@@ -181,14 +127,4 @@ function byType(
   return groups
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([, all]) => ({ ...all[0]!, ids: all.map(({ id }) => id) }));
-}
-
-/** Undefined if a row is missing or cannot be read. */
-async function unlessDamaged<Result>(steps: Promise<Result>): Promise<Result | undefined> {
-  try {
-    return await steps;
-  } catch (error) {
-    if (!(error instanceof DamagedSegment)) throw error;
-    return undefined;
-  }
 }

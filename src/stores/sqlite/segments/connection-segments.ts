@@ -1,15 +1,11 @@
-import { LRUCache } from 'lru-cache';
-import { fingerprintsOfType } from '../../../search/index/parameter-fingerprints.js';
-import { pageEdgeOf, pageOf } from '../../../store/guards.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import type { SearchQuery } from '../../../store/search-query.js';
-import { runAwaiting, runNow } from '../../ask.js';
-import type { FingerprintsOf } from '../../segments/evaluation.js';
+import { type Ask, runAwaiting, runNow } from '../../ask.js';
 import { FORMAT, type SegmentPort } from '../../segments/port.js';
-import { DamagedSegment, SegmentCache } from '../../segments/segment-rows.js';
-import { SegmentIndex, type SegmentPage, type SegmentQuery, typesOf } from '../../segments/segment-search.js';
-import { type PreparedErasure, type Progress, SEGMENT_TUNING, SegmentUpkeep } from '../../segments/upkeep.js';
+import type { SegmentPage, SegmentQuery } from '../../segments/segment-search.js';
+import { type PreparedErasure, type Progress, SEGMENT_TUNING } from '../../segments/upkeep.js';
 import { type DueType, NO_WORK, type SegmentNeeds } from '../../sql/segment-refresh.js';
+import { StoreSegments, unlessDamaged } from '../../sql/store-segments.js';
 import { LOOP_TURN } from '../../../platform/pace.js';
 import { type Guard, TooLong } from '../database/guard.js';
 import { inTransaction } from '../database/transaction.js';
@@ -19,12 +15,9 @@ import { removeSegments } from '../rows/segment-tables.js';
 import { TUNING } from '../scans/tuning.js';
 
 /** The segments of a file, as a connection sees them. */
-export class ConnectionSegments {
-  readonly fingerprints: FingerprintsOf;
+export class ConnectionSegments extends StoreSegments<SqliteSegmentPort> {
   readonly #source: SegmentSource;
   readonly #guard: Guard;
-  readonly #projects = new LRUCache<string, ProjectSegments>({ max: MAX_PROJECTS });
-  #cache = new SegmentCache(CACHE_BYTES);
   needs: SegmentNeeds = NO_WORK;
   /** The search that gave up last, because it took long. */
   #interrupted: { readonly project: string; readonly asked: SegmentQuery } | undefined;
@@ -32,15 +25,9 @@ export class ConnectionSegments {
   readonly #prepared = new Set<{ readonly name: string; readonly erasure: PreparedErasure }>();
 
   constructor(source: SegmentSource, guard: Guard) {
+    super(source.model, (project) => new SqliteSegmentPort(project, source, () => TUNING.maxWritten));
     this.#source = source;
     this.#guard = guard;
-    this.fingerprints = (type) => fingerprintsOfType(source.model, type);
-  }
-
-  /** Drops what was read, because it may be removed from the file. */
-  forget(): void {
-    this.#projects.clear();
-    this.#cache = new SegmentCache(CACHE_BYTES);
   }
 
   /**
@@ -49,20 +36,18 @@ export class ConnectionSegments {
    * @returns undefined if segments do not answer it
    */
   search(query: SearchQuery): SegmentPage | undefined {
-    const { project, type, criteria, sort, total } = query;
-    const { index, port } = this.#of(project);
-    const { offset, limit } = pageOf(query);
-    const edge = pageEdgeOf(this.#source.model, query);
-    const asked = { type, criteria, sort, offset, limit, total, edge };
+    const { project } = query;
+    const asked = this.askedOf(query);
     try {
-      const stale = (types: readonly string[]): void => this.needs.stale(project, types, type);
-      return runNow(index.search(asked, { stale }), port, () => this.#guard.check());
+      return this.#run(this.answer(project, asked, this.needs, false), this.of(project).kept);
     } catch (error) {
       if (error instanceof TooLong) this.#interrupted = { project, asked };
-      if (!(error instanceof DamagedSegment)) throw error;
-      this.needs.damaged(project, typesOf(type, criteria));
-      return undefined;
+      throw error;
     }
+  }
+
+  #run<Result>(steps: Ask<SegmentPort, Result>, port: SqliteSegmentPort): Result {
+    return runNow(steps, port, () => this.#guard.check());
   }
 
   /**
@@ -75,7 +60,7 @@ export class ConnectionSegments {
     const interrupted = this.#interrupted;
     this.#interrupted = undefined;
     if (interrupted === undefined) return undefined;
-    const { index, port } = this.#of(interrupted.project);
+    const { index, kept: port } = this.of(interrupted.project);
     const ahead: SegmentPort = {
       states: (types) => now(() => port.states(types)),
       rows: (keys) => now(() => port.rows(keys)),
@@ -85,28 +70,8 @@ export class ConnectionSegments {
       matching: (_, __, ids) => ids,
       write: () => false,
     };
-    return runAwaiting(index.search(interrupted.asked), ahead, LOOP_TURN).then(
-      () => undefined,
-      (error: unknown) => {
-        // A row of a segment that another process has replaced.
-        if (!(error instanceof DamagedSegment)) throw error;
-      },
-    );
-  }
-
-  #of(project: string): ProjectSegments {
-    let known = this.#projects.get(project);
-    if (known === undefined) {
-      const port = new SqliteSegmentPort(project, this.#source, () => TUNING.maxWritten);
-      known = { port, index: new SegmentIndex(this.fingerprints, this.#cache) };
-      this.#projects.set(project, known);
-    }
-    return known;
-  }
-
-  /** The steps that change segments. */
-  get upkeep(): SegmentUpkeep {
-    return new SegmentUpkeep(this.fingerprints, this.#cache);
+    // Another process may have replaced a segment.
+    return runAwaiting(unlessDamaged(index.search(interrupted.asked)), ahead, LOOP_TURN).then(() => undefined);
   }
 
   upkeepPort(project: string): SqliteSegmentPort {
@@ -154,29 +119,19 @@ export class ConnectionSegments {
     const name = nameOf(keys);
     const ids = keys.map(({ id }) => id);
     const prepared = [...this.#prepared].find((one) => one.name === name);
-    const steps = this.upkeep.erase(type, ids, prepared?.erasure);
-    try {
-      if (runNow(steps, port, () => this.#guard.check())) return;
-    } catch (error) {
-      if (!(error instanceof DamagedSegment)) throw error;
-    }
-    removeSegments(this.#source.statements, collection);
+    const steps = unlessDamaged(this.upkeep.erase(type, ids, prepared?.erasure));
+    if (this.#run(steps, port) !== true) removeSegments(this.#source.statements, collection);
   }
 
   /** Builds the segments of a file again and compares them. @returns the types of which some segment is wrong */
   wrongTypes(): readonly string[] {
     return this.types()
-      .filter(({ project, type, list }) => list !== null && this.#isWrong(project, type))
+      .filter(({ project, type, list }) => {
+        const differing =
+          list === null ? [] : this.#run(unlessDamaged(this.upkeep.verify(type)), this.upkeepPort(project));
+        return differing?.length !== 0;
+      })
       .map(({ type }) => type);
-  }
-
-  #isWrong(project: string, type: string): boolean {
-    try {
-      return runNow(this.upkeep.verify(type), this.upkeepPort(project), () => this.#guard.check()).length > 0;
-    } catch (error) {
-      if (error instanceof DamagedSegment) return true;
-      throw error;
-    }
   }
 }
 
@@ -185,17 +140,6 @@ function nameOf(keys: readonly ResourceKey[]): string {
   const [{ project, type }] = keys as readonly [ResourceKey];
   return JSON.stringify([project, type, ...keys.map(({ id }) => id).sort()]);
 }
-
-interface ProjectSegments {
-  readonly port: SqliteSegmentPort;
-  readonly index: SegmentIndex;
-}
-
-/** Projects of which the latest state is kept. */
-const MAX_PROJECTS = 256;
-
-/** Bytes of rows as stored. */
-const CACHE_BYTES = 64 * 1024 * 1024;
 
 type TypeRow = readonly [project: string, type: string, list: string | null];
 type ProgressRow = readonly [list: string, isBuilt: number, written: number];
