@@ -43,8 +43,8 @@ import { SegmentRefresh } from '../sql/segment-refresh.js';
 import { FLUSH_LOADING, SqliteRefreshPort } from './segment-refresh.js';
 import { SqliteChanges } from './search/changes.js';
 import { Lookout } from './lookout.js';
-import { storeRemoval } from './store-removal.js';
 import { Threads } from './threads/threads.js';
+import type { WorkArguments, WorkName, WorkResult } from './threads/work.js';
 import { asOfNow, assertNoTransaction } from './database/transaction.js';
 import type { Verification } from './maintenance/verify.js';
 
@@ -62,7 +62,16 @@ export class SqliteStore implements ResourceStore {
   readonly maxResourceBytes: number;
   readonly maxResourceValues: number;
   readonly readsAreCurrent = true;
-  readonly removal: StoreRemoval;
+  readonly removal: StoreRemoval = {
+    purgeHistory: (request, options) => this.#remove('purge-history', [request], options),
+    removeProject: async (project, options) => {
+      await this.#indexes.ready(options);
+      const step = await this.#remove('remove-project', [project], options);
+      this.#watchers.notify([project]);
+      return step;
+    },
+    scrub: (options) => this.#remove('scrub', [], options),
+  };
   readonly #database: SqliteDatabase;
   readonly #ownsDatabase: boolean;
   readonly #changes: SqliteChanges;
@@ -126,13 +135,6 @@ export class SqliteStore implements ResourceStore {
       opened,
     }));
     const calls = (this.#calls = new CallRunner(connection, config, this.#ownsDatabase));
-    this.removal = storeRemoval({
-      connection,
-      calls,
-      ready: (callOptions) => this.#indexes.ready(callOptions),
-      notify: (projects) => this.#watchers.notify(projects),
-      removed: () => this.#noteSegments(),
-    });
     this.#removals = new Lookout('removalMs', () => this.#lookForRemovals());
     connection.contents.onFilled = () => this.#removals.start();
     this.#indexes = new IndexesOnDemand(connection, calls);
@@ -359,6 +361,17 @@ export class SqliteStore implements ResourceStore {
     this.#noteSegments();
     await this.#segments.finish();
     return count;
+  }
+
+  async #remove<Name extends WorkName>(
+    name: Name,
+    args: WorkArguments<Name>,
+    options: CallOptions | undefined,
+  ): Promise<WorkResult<Name>> {
+    const result = await this.#calls.call(name, args, options);
+    this.#calls.run(undefined, () => this.#connection.status.noteRemovals());
+    this.#noteSegments();
+    return result;
   }
 
   /** Begins the work on segments that is left, of all types. */

@@ -7,9 +7,8 @@ import type { Statements } from '../database/statements.js';
 import { type OrderIndex, orderIndexOf } from '../scans/order-index.js';
 import { TUNING } from '../scans/tuning.js';
 import { type Asked, collection } from './collection.js';
-import type { FoundRow } from './found-row.js';
+import { type FoundRow, sortedRows } from './found-rows.js';
 import type { PreparedSearch } from './prepared-search.js';
-import { sortedRows } from './sorted-rows.js';
 import { inStretch, stretchFrom } from './stretch.js';
 import { Walk } from './walk.js';
 

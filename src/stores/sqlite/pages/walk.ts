@@ -6,8 +6,7 @@ import type { Statements } from '../database/statements.js';
 import type { OrderIndex } from '../scans/order-index.js';
 import { TUNING } from '../scans/tuning.js';
 import { type Asked, collection } from './collection.js';
-import { compareRows, type FoundRow, foundRow } from './found-row.js';
-import { sortedRows } from './sorted-rows.js';
+import { compareRows, type FoundRow, foundRow, sortedRows } from './found-rows.js';
 import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchFrom, fromValue } from './stretch.js';
 
 /** Reads the index of the first sort key in its order and tests each row, until the page is full. */
