@@ -78,9 +78,19 @@ export function erasedForGood(index: number, { type, id }: Pick<ResourceKey, 'ty
   return new FhirError('gone', message, { details: { index } });
 }
 
-/** The part of a {@link Deletion} that says whether it is an erasure. @param reason null or undefined for an ordinary deletion */
-export function erasureOf(reason: string | null | undefined): Pick<Deletion, 'erased'> {
-  return typeof reason === 'string' ? { erased: { reason } } : {};
+/**
+ * A version without content.
+ *
+ * @param updated milliseconds since 1970
+ * @param reason why the resource was erased; null or undefined: it was not
+ */
+export function deletionOf(
+  version: string | number,
+  updated: string | number,
+  reason: string | null | undefined,
+): Deletion {
+  const lastUpdated = new Date(Number(updated)).toISOString();
+  return { versionId: String(version), lastUpdated, ...(typeof reason === 'string' && { erased: { reason } }) };
 }
 
 /** A validated {@link PurgeRequest}. */

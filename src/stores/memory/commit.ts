@@ -11,9 +11,8 @@ import { expectationFailed, matchFound, uniqueKeyTaken } from '../../store/with-
 import { deepFreeze, nextInstant, withVersion } from '../../store/versioned.js';
 import { assertPutMatchesKey } from '../../store/guards.js';
 import { jsonText, parseJsonText } from '../../store/json-text.js';
-import { assertErasureReason, erasedForGood, erasureOf } from '../../store/removal.js';
+import { assertErasureReason, erasedForGood } from '../../store/removal.js';
 import type { ResourceKey } from '../../store/resource-key.js';
-import type { Deletion } from '../../store/stored-resource.js';
 import type {
   Change,
   DeleteWrite,
@@ -202,11 +201,6 @@ export function storedVersion({ versionId, updated, resource }: HeldVersion): {
   readonly resource: AnyResource;
 } {
   return { versionId, lastUpdated: new Date(updated).toISOString(), resource: resource! };
-}
-
-/** A version without content. @param erased why the resource was erased; undefined: it was not */
-export function deletionOf({ versionId, updated }: HeldVersion, erased: string | undefined): Deletion {
-  return { versionId, lastUpdated: new Date(updated).toISOString(), ...erasureOf(erased) };
 }
 
 function frozenVersion(

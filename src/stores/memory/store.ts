@@ -12,7 +12,7 @@ import type {
   TypeHistoryQuery,
   VersionRange,
 } from '../../store/history.js';
-import type { StoreRemoval } from '../../store/removal.js';
+import { deletionOf, type StoreRemoval } from '../../store/removal.js';
 import type { ReferenceTarget, ResourceKey } from '../../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore } from '../../store/store.js';
@@ -20,7 +20,7 @@ import type { ReadResult, StoredResource } from '../../store/stored-resource.js'
 import { CallTexts } from '../../store/text-budget.js';
 import type { Change, Write, WriteResult } from '../../store/write.js';
 import { Watchers } from '../../store/watchers.js';
-import { commitWrites, deletionOf, storedVersion } from './commit.js';
+import { commitWrites, storedVersion } from './commit.js';
 import type { MemoryStoreOptions } from './config.js';
 import { type HeldVersion, type Holding, ProjectData } from './project-data.js';
 import { purgeHistory, removalOf } from './removal.js';
@@ -225,7 +225,7 @@ export class MemoryStore implements ResourceStore {
     if (held === undefined) return { status: 'missing' };
     texts.takes(held.bytes);
     if (held.resource !== undefined) return { status: 'found', ...storedVersion(held) };
-    return { status: 'gone', ...deletionOf(held, erased) };
+    return { status: 'gone', ...deletionOf(held.versionId, held.updated, erased) };
   }
 
   #dataOf(project: string): ProjectData {
@@ -259,7 +259,7 @@ function* toPage(
 
 function historyEntry(version: HeldVersion, erased: string | undefined): HistoryEntry {
   if (version.resource !== undefined) return { kind: 'put', ...storedVersion(version) };
-  return { kind: 'delete', ...deletionOf(version, erased) };
+  return { kind: 'delete', ...deletionOf(version.versionId, version.updated, erased) };
 }
 
 const NEVER_WRITTEN: Pick<Holding, 'versions' | 'erased'> = { versions: [], erased: undefined };

@@ -1,7 +1,8 @@
 import { timeWindowOf } from '../../store/guards.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
+import { deletionOf } from '../../store/removal.js';
 import type { CallTexts } from '../../store/text-budget.js';
-import { deletionOf, storedVersion } from './commit.js';
+import { storedVersion } from './commit.js';
 import { firstPlace } from '../first-place.js';
 import type { ProjectData, TimelineEntry } from './project-data.js';
 
@@ -45,7 +46,8 @@ function endOf(timeline: readonly TimelineEntry[], until: number): number {
 
 function toEntry({ holding, version }: TimelineEntry): TypeHistoryEntry {
   const { id, versions, erased } = holding;
-  if (version.resource === undefined) return { kind: 'delete', id, ...deletionOf(version, erased) };
+  if (version.resource === undefined)
+    return { kind: 'delete', id, ...deletionOf(version.versionId, version.updated, erased) };
   // The version before may have been purged.
   const position = versions.indexOf(version);
   const created = position === 0 ? version.versionId === '1' : versions[position - 1]!.resource === undefined;

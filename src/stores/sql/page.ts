@@ -2,6 +2,7 @@ import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { SortKey } from '../../search/criteria/criteria.js';
 import { type PageEdge, pageEdgeOf, pageOf } from '../../store/guards.js';
 import type { SearchQuery } from '../../store/search-query.js';
+import type { StatementPlan } from '../../store/store.js';
 import { beyond, orderBy, orderTerms } from './order.js';
 import type { RowScope } from './rows.js';
 import { list, Sql, sql } from './sql.js';
@@ -14,6 +15,12 @@ export interface RequestedPage {
   readonly limit: number | undefined;
   /** The position that bounds the page. */
   readonly edge: PageEdge | undefined;
+}
+
+/** A statement of a search, and the way to the page that it is part of. */
+export interface ExplainedStatement {
+  readonly way?: StatementPlan['way'];
+  readonly statement: Sql;
 }
 
 /** The page of a query. @throws FhirError `invalid` - the limit, offset or position is malformed */

@@ -1,7 +1,7 @@
 import type { StatementPlan, StoreCall } from '../../store/store.js';
 import type { Connection } from './connection.js';
 import { TEXTS } from './rows/contents.js';
-import type { ExplainedStatement } from './search/search.js';
+import type { ExplainedStatement } from '../sql/page.js';
 import { readsTogether } from './search/reverse-statements.js';
 import { Sql } from '../sql/sql.js';
 import type { Statements } from './database/statements.js';

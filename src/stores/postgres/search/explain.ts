@@ -1,8 +1,9 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import type { StatementPlan, StoreCall } from '../../../store/store.js';
+import type { ExplainedStatement } from '../../sql/page.js';
 import { sql } from '../../sql/sql.js';
 import { currentStatement } from './reads.js';
-import { type ExplainedStatement, explainSearch, type SearchIndex } from './search.js';
+import { explainSearch, type SearchIndex } from './search.js';
 import { byReferenceStatement } from './search-by-reference.js';
 import { toStatement } from '../database/statements.js';
 

@@ -1,9 +1,9 @@
 import { Pace } from '../../../platform/pace.js';
 import { pageOf } from '../../../store/guards.js';
-import { erasureOf } from '../../../store/removal.js';
+import { deletionOf } from '../../../store/removal.js';
 import type { HistoryEntry, HistoryPage, VersionRange } from '../../../store/history.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
-import type { Deletion, ReadResult } from '../../../store/stored-resource.js';
+import type { ReadResult } from '../../../store/stored-resource.js';
 import { parseStored, parseStoredPart } from '../../sql/parse-stored.js';
 import { type Sql, sql } from '../../sql/sql.js';
 import { arrayText, rowsOf } from '../rows/array.js';
@@ -143,22 +143,15 @@ function isVersion(version: string | undefined): boolean {
   return String(number) === version && Number.isInteger(number) && number > 0 && number <= 0x7fffffff;
 }
 
-function readResult(row: VersionRow, elements: readonly string[] | undefined): ReadResult {
-  const [, , content] = row;
+function readResult(
+  [version, updated, content, erased]: VersionRow,
+  elements: readonly string[] | undefined,
+): ReadResult {
   if (content !== null) return { status: 'found', ...parseStoredPart(content, elements) };
-  return { status: 'gone', ...deletionOf(row) };
+  return { status: 'gone', ...deletionOf(version, updated, erased) };
 }
 
-function historyEntry(row: VersionRow): HistoryEntry {
-  const [, , content] = row;
+function historyEntry([version, updated, content, erased]: VersionRow): HistoryEntry {
   if (content !== null) return { kind: 'put', ...parseStored(content) };
-  return { kind: 'delete', ...deletionOf(row) };
-}
-
-function deletionOf([version, updated, , erased]: VersionRow): Deletion {
-  return {
-    versionId: String(version),
-    lastUpdated: new Date(Number(updated)).toISOString(),
-    ...erasureOf(erased),
-  };
+  return { kind: 'delete', ...deletionOf(version, updated, erased) };
 }

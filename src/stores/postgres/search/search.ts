@@ -1,9 +1,8 @@
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { pageEdgeOf, pageOf } from '../../../store/guards.js';
 import type { SearchPage, SearchQuery } from '../../../store/search-query.js';
-import type { StatementPlan } from '../../../store/store.js';
 import type { CallTexts } from '../../../store/text-budget.js';
-import { pageOfMatches } from '../../sql/page.js';
+import { type ExplainedStatement, pageOfMatches } from '../../sql/page.js';
 import { type Condition, conditionsOf } from '../../sql/pages/condition.js';
 import { DecidingKeys } from '../../sql/pages/deciding-keys.js';
 import { parseStoredParts } from '../../sql/parse-stored.js';
@@ -28,7 +27,7 @@ import { withOwnScan } from '../scans/own-scans.js';
 import { TUNING } from '../scans/tuning.js';
 import type { SegmentPage } from '../../segments/segment-search.js';
 import { rowsStatement } from '../segments/segment-port.js';
-import type { PostgresSegments } from '../segments/segments.js';
+import type { PostgresSegments, Wanted } from '../segments/segments.js';
 
 /** The conditions under which the statements of a search may run; see {@link epochHolds}. */
 export interface Validity {
@@ -81,17 +80,6 @@ export async function found(model: FhirModel, query: SearchQuery, index: SearchI
 function shown(texts: readonly string[]): readonly string[] {
   const end = texts.indexOf(OMITTED);
   return end < 0 ? texts : texts.slice(0, end);
-}
-
-/** A statement of an explanation. */
-export interface ExplainedStatement {
-  readonly way?: StatementPlan['way'];
-  readonly statement: Sql;
-}
-
-interface Wanted {
-  readonly page: boolean;
-  readonly total: boolean;
 }
 
 /** The ways to a page and a total. */

@@ -1,4 +1,4 @@
-import { erasureOf } from '../../../store/removal.js';
+import { deletionOf } from '../../../store/removal.js';
 import { Pace } from '../../../platform/pace.js';
 import { timeWindowOf } from '../../../store/guards.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../../store/history.js';
@@ -81,8 +81,7 @@ function positionOf(query: TypeHistoryQuery): Sql {
 
 function toEntry([id, created, version, updated, content, erased]: VersionRow): TypeHistoryEntry {
   if (content !== null) return { kind: 'put', id, created, ...parseStored(content) };
-  const lastUpdated = new Date(Number(updated)).toISOString();
-  return { kind: 'delete', id, versionId: String(version), lastUpdated, ...erasureOf(erased) };
+  return { kind: 'delete', id, ...deletionOf(version, updated, erased) };
 }
 
 type VersionRow = readonly [

@@ -1,4 +1,4 @@
-import { erasureOf } from '../../../store/removal.js';
+import { deletionOf } from '../../../store/removal.js';
 import { pageOf } from '../../../store/guards.js';
 import type { HistoryEntry, VersionRange } from '../../../store/history.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
@@ -58,8 +58,7 @@ export function entriesOf(page: VersionPage, contents: Contents, start: number, 
   return versions.map(([, version, updated, octets, sum]): HistoryEntry => {
     if (octets === null) {
       assertWhole([page.resource, version, updated, null, sum]);
-      const lastUpdated = new Date(updated).toISOString();
-      return { kind: 'delete', versionId: String(version), lastUpdated, ...erasureOf(page.erased) };
+      return { kind: 'delete', ...deletionOf(version, updated, page.erased) };
     }
     const kept = texts[next++];
     if (kept === undefined) throw textLost();

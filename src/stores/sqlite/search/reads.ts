@@ -1,9 +1,9 @@
 import { FhirError } from '../../../fhir/error.js';
 import type { AnyResource } from '../../../fhir/resource.js';
-import { erasureOf } from '../../../store/removal.js';
+import { deletionOf } from '../../../store/removal.js';
 import type { ResourceKey } from '../../../store/resource-key.js';
 import { CallTexts } from '../../../store/text-budget.js';
-import type { Deletion, ReadResult, StoredResource } from '../../../store/stored-resource.js';
+import type { ReadResult, StoredResource } from '../../../store/stored-resource.js';
 import { type KeptText, textLost } from '../rows/kept-text.js';
 import { Sql } from '../../sql/sql.js';
 import { type Contents, type ElementsAt, ONE_TEXT, TEXTS } from '../rows/contents.js';
@@ -249,12 +249,8 @@ function ofKeys(
   return { text, values: [JSON.stringify(pairs)] };
 }
 
-function goneResult(state: State): ReadResult {
-  return { status: 'gone', ...deletionOf(state) };
-}
-
-function deletionOf({ version, updated, erased }: Omit<State, 'content'>): Deletion {
-  return { versionId: String(version), lastUpdated: new Date(updated).toISOString(), ...erasureOf(erased) };
+function goneResult({ version, updated, erased }: State): ReadResult {
+  return { status: 'gone', ...deletionOf(version, updated, erased) };
 }
 
 /** @throws FhirError `corrupt` - the text belongs to another resource or version */

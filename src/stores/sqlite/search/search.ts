@@ -4,10 +4,10 @@ import { and, type Criteria } from '../../../search/criteria/criteria.js';
 import { pageEdgeOf, pageOf } from '../../../store/guards.js';
 import type { ReferenceTarget } from '../../../store/resource-key.js';
 import type { SearchQuery } from '../../../store/search-query.js';
-import type { StatementPlan } from '../../../store/store.js';
 import { chooseScan } from '../pages/choose-scan.js';
 import { countStatement } from './count.js';
 import type { SqlDialect } from '../../sql/dialect.js';
+import type { ExplainedStatement } from '../../sql/page.js';
 import { planRows } from '../../sql/plan.js';
 import { inPlan, parameterKey, type RowPlan, rowScope, type RowScope } from '../../sql/rows.js';
 import { FALSE, Sql, sql, type SqlValue } from '../../sql/sql.js';
@@ -30,12 +30,6 @@ export interface KeyPage {
   readonly total?: number;
   /** The texts of the keys, if the search read them too. They stay in this thread. */
   readonly texts?: readonly (KeptText | undefined)[];
-}
-
-/** A statement of a search, and the way to the page that it is part of. */
-export interface ExplainedStatement {
-  readonly way?: StatementPlan['way'];
-  readonly statement: Sql;
 }
 
 /** Answers searches with version keys: `Contents` loads their resources. */

@@ -1,4 +1,4 @@
-import { erasureOf } from '../../../store/removal.js';
+import { deletionOf } from '../../../store/removal.js';
 import { timeWindowOf } from '../../../store/guards.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../../store/history.js';
 import type { Contents } from '../rows/contents.js';
@@ -57,8 +57,7 @@ function toEntry(
   const kept: KeptText = [resource, version, updated, text, sum];
   if (text !== null) return { kind: 'put', id, created: created === 1, ...contents.fromText(kept, undefined) };
   assertWhole(kept);
-  const lastUpdated = new Date(updated).toISOString();
-  return { kind: 'delete', id, versionId: String(version), lastUpdated, ...erasureOf(erased) };
+  return { kind: 'delete', id, ...deletionOf(version, updated, erased) };
 }
 
 type VersionRow = readonly [
