@@ -54,11 +54,11 @@ export interface BatchPort extends IndexPort {
   /** Drops the segments of a type. */
   removeSegments(type: ProjectType): Answer<unknown>;
   /** Re-indexes the next resources after the last one done, in the order of ids. */
-  indexNext(work: IndexWork): Answer<Batch>;
+  indexNext(work: TypeWork): Answer<Batch>;
 }
 
 /** The work on a type of a project. */
-export interface IndexWork extends ProjectType {
+export interface TypeWork extends ProjectType {
   readonly codes: Codes;
   /** The id of the last resource done; empty: none is. */
   readonly cursor: string;
@@ -69,7 +69,7 @@ export interface Batch {
   readonly resources: number;
   /** The id of the last resource done; undefined if no resource is left. */
   readonly cursor: string | undefined;
-  /** The project's id, as far as it is known. */
+  /** The project's id; undefined: unknown. */
   readonly project?: string | undefined;
 }
 

@@ -12,9 +12,9 @@ import {
   type BatchPort,
   type BatchResult,
   countWork,
-  type IndexWork as Work,
   nextBatch,
   type ReindexPort,
+  type TypeWork,
 } from '../../sql/reindex.js';
 import { Sql, sql } from '../../sql/sql.js';
 import { arrayText } from '../rows/array.js';
@@ -22,7 +22,7 @@ import type { Connections } from '../database/connections.js';
 import { boundedBatch } from '../rows/bounded-texts.js';
 import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
 import type { IndexStatus } from './index-status.js';
-import { indexPort, onIndexOf } from '../rows/index-port.js';
+import { indexPortOf, onIndexOf } from '../rows/index-port.js';
 import { parameterKey, plainKey, projectKey } from '../rows/keys.js';
 import { removeSegments } from '../rows/segment-tables.js';
 import { inTransaction, type Transaction } from '../database/transaction.js';
@@ -68,7 +68,7 @@ export class IndexWork implements ReindexPort {
     return this.#inTransaction(signal, async (transaction) => {
       await this.#assertOurs(transaction);
       const port: BatchPort = {
-        ...indexPort(transaction),
+        ...indexPortOf(transaction),
         removeSegments: (one) => removeSegments(transaction, one.project, one.type),
         indexNext: (work) => this.#indexNext(transaction, work),
       };
@@ -76,7 +76,7 @@ export class IndexWork implements ReindexPort {
     });
   }
 
-  async #indexNext(transaction: Transaction, { project, type, codes, cursor }: Work): Promise<Batch> {
+  async #indexNext(transaction: Transaction, { project, type, codes, cursor }: TypeWork): Promise<Batch> {
     const shard = plainKey(project);
     const { resources, isLast } = await readBatch(transaction, shard, type, cursor);
     const held = await transaction.run(

@@ -9,10 +9,10 @@ import { projectKey } from './keys.js';
 
 /** Runs steps on the state of the index of a database. */
 export function onIndexOf<Result>(runner: Runner, steps: Ask<IndexPort, Result>): Promise<Result> {
-  return runAwaiting(steps, indexPort(runner), LOOP_TURN);
+  return runAwaiting(steps, indexPortOf(runner), LOOP_TURN);
 }
 
-export function indexPort(runner: Runner): IndexPort {
+export function indexPortOf(runner: Runner): IndexPort {
   return { tables: STATE_TABLES, run: (statement) => runner.run(statement) };
 }
 

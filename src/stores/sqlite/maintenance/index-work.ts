@@ -10,14 +10,14 @@ import {
   type BatchResult,
   countWork,
   hasWork,
-  type IndexWork as Work,
   nextBatch,
   type ReindexPort,
+  type TypeWork,
 } from '../../sql/reindex.js';
 import { type Dictionaries, settleAll } from '../rows/dictionary.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import type { IndexStatus } from '../schema/index-status.js';
-import { indexPort, onIndexOfFile } from '../rows/index-port.js';
+import { indexPortOfFile, onIndexOfFile } from '../rows/index-port.js';
 import { IndexWriter } from '../rows/index-writer.js';
 import { textAt } from '../rows/current-resources.js';
 import { parseKept } from '../rows/kept-text.js';
@@ -101,7 +101,7 @@ export class IndexWork implements ReindexPort {
 
   #port(end: number): SyncPort<BatchPort> {
     return {
-      ...indexPort(this.#statements),
+      ...indexPortOfFile(this.#statements),
       removeSegments: ({ project, type }) => removeSegments(this.#statements, this.#collection(project, type)),
       indexNext: (work) => this.#indexNext(work, end),
     };
@@ -111,7 +111,7 @@ export class IndexWork implements ReindexPort {
     return this.#dictionaries.collections.find(project, type)!;
   }
 
-  #indexNext(work: Work, end: number): Batch {
+  #indexNext(work: TypeWork, end: number): Batch {
     const collection = this.#collection(work.project, work.type);
     // Parameters that get a number from here on have no values yet.
     const keys = this.#parameterKeys(collection, work.codes);
@@ -135,7 +135,7 @@ export class IndexWork implements ReindexPort {
   }
 
   #indexAgain(
-    { project, codes }: Work,
+    { project, codes }: TypeWork,
     collection: number,
     parameterKeys: readonly number[],
     [key, , version, updated, content]: ResourceRow,

@@ -6,10 +6,10 @@ import type { Statements } from '../database/statements.js';
 
 /** Runs steps on the state of the index of a file. */
 export function onIndexOfFile<Result>(statements: Statements, steps: Ask<IndexPort, Result>): Result {
-  return runNow(steps, indexPort(statements));
+  return runNow(steps, indexPortOfFile(statements));
 }
 
-export function indexPort(statements: Statements): SyncPort<IndexPort> {
+export function indexPortOfFile(statements: Statements): SyncPort<IndexPort> {
   return {
     tables: STATE_TABLES,
     run(statement) {
