@@ -9,7 +9,7 @@ import { welcome } from './start.js';
 import { createTokens } from './tokens.js';
 
 // `npm run example:express`, `example:fastify`, `example:hono` or `example:http` starts the same service on that framework.
-// `npm install --no-save express@5 fastify@5` installs the first two, which bring 120 packages.
+// `npm install --no-save express@5 fastify@5` installs the first two, which bring 115 packages.
 
 const PORT = Number(process.env.PORT ?? 8080);
 const baseUrl = `http://127.0.0.1:${PORT}/fhir/R4`;
