@@ -1,10 +1,9 @@
 import type { AccessPolicy } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { accessMatrix, type MemberAccess } from '../../src/access/explain/access-matrix.js';
-import { FhirError } from '../../src/fhir/error.js';
+import { accessMatrix, type MemberAccess } from '../../src/access.js';
+import { FhirError, MemoryStore } from '../../src/index.js';
+import type { CallOptions } from '../../src/store.js';
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
-import type { CallOptions } from '../../src/store/call-options.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { faultOf, signedIn, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';
 

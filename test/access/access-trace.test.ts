@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { AccessTrace, tracedBy } from '../../src/access/access-trace.js';
 import type { AuditFacts, ShownFacts } from '../../src/audit/audit.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { deepFreeze } from '../../src/store/versioned.js';
-import { R4 } from '../../src/fhir/r4.js';
+import type { AnyResource } from '../../src/index.js';
+import { deepFreeze, R4 } from '../../src/store.js';
 import { PACE } from '../../src/platform/pace.js';
 import { countTurns } from '../support/count-turns.js';
 

@@ -1,13 +1,15 @@
-import type { MemberCaller } from '../../src/access/caller.js';
+import {
+  type AnyResource,
+  createRepository,
+  executeFhirGraphql,
+  FhirError,
+  type MemberCaller,
+  type ResourceStore,
+} from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createRepository } from '../../src/repository/create-repository.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
-import type { ResourceStore } from '../../src/store/store.js';
 import { FRAGMENTS } from './expected-answers.js';
 import { SORTS, type Question } from './questions.js';
 import { ALL_KEYS, SAMPLE_TYPES } from './world.js';

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { assertRulesIndexed } from '../../src/access/sign-in/sign-in.js';
-import { R4 } from '../../src/fhir/r4.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { MemoryStore } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { faultOf } from '../repository/harness.js';
 import { FEMALE, rule } from './decisions.js';
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { assertPolicyWrite, parametersUsed } from '../../src/access/policy/validate-policy.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import { type AnyResource, FhirError } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
 
 await loadFhirPath();

@@ -1,12 +1,9 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { type Caller, executeFhirGraphql, type ResourceStore, signIn, systemCaller } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import type { AccessPolicy, Bundle, Observation, Organization, Patient, Task, User } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { systemCaller, type Caller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
-import type { ResourceStore } from '../../src/store/store.js';
 import { codeOf, faultOf, member, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
 
 const ask = (store: ResourceStore, caller: Caller, query: string): Promise<{ data?: unknown; errors?: unknown }> =>

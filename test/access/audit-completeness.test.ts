@@ -1,14 +1,17 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { MemberCaller } from '../../src/access/caller.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { elementsOf, isJsonObject, type AnyResource } from '../../src/fhir/resource.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import {
+  type AnyResource,
+  type AuditRecord,
+  createRepository,
+  executeFhirGraphql,
+  type MemberCaller,
+  MemoryStore,
+  type ResourceStore,
+} from '../../src/index.js';
+import { below, createRandom, oneOf } from '../support/kit.js';
+import { elementsOf, isJsonObject } from '../../src/fhir/resource.js';
 import { cases, SEED } from '../support/chance.js';
 import { enrol, member } from './policies.js';
 import { QUESTIONS, type Question } from './questions.js';

@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest';
-import { listMemberships } from '../../src/access/sign-in/list-memberships.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { whoAmI } from '../../src/access/who-am-i.js';
-import { toAuditEvent } from '../../src/audit/audit-event.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { R4 } from '../../src/fhir/r4.js';
+import {
+  type AuditRecord,
+  createRepository,
+  listMemberships,
+  MemoryStore,
+  signIn,
+  toAuditEvent,
+  verifyClientSecret,
+  whoAmI,
+} from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
-import { verifyClientSecret } from '../../src/projects/clients/verify-client-secret.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { signedIn, system } from '../repository/harness.js';
 
 async function clinic(): Promise<{ store: MemoryStore; user: string; membership: string; records: AuditRecord[] }> {

@@ -1,8 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { audited } from '../../src/access/operation.js';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { type AuditRecord, MemoryStore, serverCaller, systemCaller } from '../../src/index.js';
 import { signedIn, system } from '../repository/harness.js';
 
 test('the record of an interaction names its caller, and "unknown" for an invalid caller', async () => {

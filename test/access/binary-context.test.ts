@@ -1,14 +1,16 @@
 import type { Binary, Bundle } from '@medplum/fhirtypes';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
+import {
+  createRepository,
+  executeFhirGraphql,
+  MemoryStore,
+  type Repository,
+  type ResourceStore,
+  systemCaller,
+} from '../../src/index.js';
+import { PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { maskError } from '../../src/fhir/error.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { Repository } from '../../src/repository/repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { postgresPool } from '../stores/postgres/pool.js';
 import { enrol, type RuleJson } from './policies.js';
 import { someOf } from '../support/chance.js';

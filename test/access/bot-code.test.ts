@@ -1,12 +1,15 @@
 import type { Binary, Bundle } from '@medplum/fhirtypes';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createBot, updateBot } from '../../src/index.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import type { Repository } from '../../src/repository/repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import {
+  createBot,
+  executeFhirGraphql,
+  importBundle,
+  MemoryStore,
+  type Repository,
+  type ResourceStore,
+  updateBot,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { codeOf, faultOf, repositoryOf, signedIn, system } from '../repository/harness.js';
 
 const GOOD = { resourceType: 'Binary', contentType: 'text/javascript', data: 'R09PRA==' } as const;

@@ -1,11 +1,16 @@
 import { expect, test } from 'vitest';
-import { serverCaller, systemCaller, type MemberCaller } from '../../src/access/caller.js';
-import { breakGlass, type BreakGlassOptions } from '../../src/access/sign-in/break-glass.js';
-import { narrowCaller } from '../../src/access/sign-in/session.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
+import {
+  type AuditRecord,
+  breakGlass,
+  type BreakGlassOptions,
+  type MemberCaller,
+  MemoryStore,
+  narrowCaller,
+  serverCaller,
+  systemCaller,
+} from '../../src/index.js';
+import type { CallOptions } from '../../src/store.js';
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
-import type { CallOptions } from '../../src/store/call-options.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { repositoryOf, signedIn, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';
 import { warningsOf } from '../support/warnings.js';

@@ -1,19 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { systemCaller, type MemberCaller } from '../../src/access/caller.js';
-import { explainAccess } from '../../src/access/explain/explain-access.js';
-import { breakGlass, type BreakGlassOptions } from '../../src/access/sign-in/break-glass.js';
-import { narrowCaller } from '../../src/access/sign-in/session.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { toAuditEvent } from '../../src/audit/audit-event.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
+import { explainAccess } from '../../src/access.js';
+import {
+  type AuditRecord,
+  breakGlass,
+  type BreakGlassOptions,
+  createRepository,
+  executeFhirGraphql,
+  type MemberCaller,
+  MemoryStore,
+  narrowCaller,
+  type ResourceStore,
+  signIn,
+  systemCaller,
+  toAuditEvent,
+} from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
-import { R4 } from '../../src/fhir/r4.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, system } from '../repository/harness.js';
 import { cases, SEED } from '../support/chance.js';
 import { storeWith } from '../support/store-with.js';

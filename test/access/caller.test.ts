@@ -1,16 +1,8 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { FhirError, serverCaller, systemCaller } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { describe, expect, test } from 'vitest';
-import {
-  assertCaller,
-  assertNotEnded,
-  derivedCaller,
-  isCaller,
-  memberCaller,
-  serverCaller,
-  systemCaller,
-} from '../../src/access/caller.js';
+import { assertCaller, assertNotEnded, derivedCaller, isCaller, memberCaller } from '../../src/access/caller.js';
 import { unrestrictedRule } from '../../src/access/rule.js';
-import { FhirError } from '../../src/fhir/error.js';
 
 describe('trusted code', () => {
   test.each(['clinic', 'Project/clinic', { reference: 'Project/clinic' }])(

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { systemCaller, type Caller } from '../../src/access/caller.js';
+import { type Caller, type ResourceStore, systemCaller } from '../../src/index.js';
 import { carryOutWrites } from '../../src/interactions/carry-out-writes.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import type { WriteOutcome, WriteRequest } from '../../src/interactions/write-request.js';
-import type { ResourceStore } from '../../src/store/store.js';
 import { faultOf, overStores, signedIn, system } from '../repository/harness.js';
 
 const IDENTIFIER = [{ system: 'urn:mrn', value: '1' }];

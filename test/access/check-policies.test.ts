@@ -1,11 +1,8 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { checkPolicies, type PolicyCheck, type PolicyFinding } from '../../src/access/explain/check-policies.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import type { StoreContext } from '../../src/store/store.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import { checkPolicies, type PolicyCheck, type PolicyFinding } from '../../src/access.js';
+import { type AnyResource, type ResourceStore, signIn, type StoreContext } from '../../src/index.js';
+import { SERVER_SCOPE } from '../../src/store.js';
 import { countCalls } from '../graphql/counting-store.js';
 import { storeWith } from '../support/store-with.js';
 import { codeOf, faultOf, overStores } from '../repository/harness.js';

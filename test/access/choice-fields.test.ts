@@ -1,7 +1,6 @@
 import type { AccessPolicy } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { executeFhirGraphql, MemoryStore } from '../../src/index.js';
 import { codeOf, repositoryOf, signedIn, system } from '../repository/harness.js';
 
 async function seenWith(fields: Pick<NonNullable<AccessPolicy['resource']>[0], 'hiddenFields' | 'readonlyFields'>) {

@@ -1,11 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Caller } from '../../src/access/caller.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { createRepository } from '../../src/repository/create-repository.js';
+import {
+  type Caller,
+  createRepository,
+  executeFhirGraphql,
+  importBundle,
+  importNdjson,
+  MemoryStore,
+} from '../../src/index.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { enrol, type RuleJson } from './policies.js';
 import { fill, plain } from './world.js';
 

@@ -1,21 +1,24 @@
 import type { AccessPolicy, Bundle, Observation } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { explainAccess } from '../../src/access/explain/explain-access.js';
+import { explainAccess } from '../../src/access.js';
+import {
+  type AnyResource,
+  type Clearance,
+  executeFhirGraphql,
+  MemoryStore,
+  narrowCaller,
+  type ResourceStore,
+  serverCaller,
+  signIn,
+  systemCaller,
+  updateMember,
+} from '../../src/index.js';
+import { PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { R4 } from '../../src/store.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import type { Clearance } from '../../src/access/narrowing.js';
-import { narrowCaller } from '../../src/access/sign-in/session.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { updateMember } from '../../src/projects/members/update-member.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { codeOf, faultOf, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
 import { postgresPool } from '../stores/postgres/pool.js';
 import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { systemCaller, type Caller } from '../../src/access/caller.js';
+import { type Caller, FhirError, systemCaller } from '../../src/index.js';
+import type { Write } from '../../src/store.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
 import {
   commitFailure,
@@ -8,9 +9,7 @@ import {
   type CommitFailure,
 } from '../../src/access/write/commit-guarded.js';
 import type { AddedWrite, OwnWrite } from '../../src/access/write/ready-write.js';
-import { FhirError } from '../../src/fhir/error.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import type { Write } from '../../src/store/write.js';
 
 const key = { type: 'Patient', id: 'p' };
 const PUT: Write = { kind: 'put', key: { ...key, project: 'clinic' }, resource: { resourceType: 'Patient', id: 'p' } };

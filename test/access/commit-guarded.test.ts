@@ -1,11 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
-import { systemCaller, type Caller } from '../../src/access/caller.js';
+import { type AnyResource, type Caller, FhirError, MemoryStore, systemCaller } from '../../src/index.js';
 import type { CommitOptions, GuardedResult, GuardedWrite } from '../../src/access/contract.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { FhirError } from '../../src/fhir/error.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
 import { forgetFhirPath } from '../../src/fhirpath/library.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, faultOf, signedIn, system } from '../repository/harness.js';
 import { put } from './decisions.js';
 

@@ -1,16 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { AccessTrace } from '../../src/access/access-trace.js';
-import { serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
+import {
+  type AnyResource,
+  AUDIT_LOG_PROJECT,
+  breakGlass,
+  type Caller,
+  MemoryStore,
+  type ResourceStore,
+  serverCaller,
+  systemCaller,
+} from '../../src/index.js';
+import { type CallOptions, R4 } from '../../src/store.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { breakGlass } from '../../src/access/sign-in/break-glass.js';
-import { AUDIT_LOG_PROJECT } from '../../src/audit/log/chain.js';
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { CallOptions } from '../../src/store/call-options.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { faultOf, repositoryOf, signedIn, system, type Membership } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';
 import { put } from './decisions.js';

@@ -6,8 +6,8 @@ import { atPath, located, messageOf, problemOf } from '../../src/access/policy/p
 import { membershipSizeProblem } from '../../src/access/policy/policy-shape.js';
 import { policyProblems, constraintWarnings } from '../../src/access/policy/validate-policy.js';
 import type { AccessRule } from '../../src/access/rule.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
+import { FhirError } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import type { JsonObject } from '../../src/fhir/resource.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
 

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { MemoryStore, serverCaller, signIn } from '../../src/index.js';
 import { codeOf, repositoryOf, signedIn, system } from '../repository/harness.js';
-import { serverCaller } from '../../src/access/caller.js';
 
 test('an identity whose names belong to two members is refused, in every combination', async () => {
   const store = new MemoryStore();

@@ -1,15 +1,9 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { systemCaller, type MemberCaller } from '../../src/access/caller.js';
+import { FhirError, type MemberCaller, MemoryStore, type ResourceStore, systemCaller } from '../../src/index.js';
+import { type CallOptions, SERVER_SCOPE, type StoreRemoval, type Write } from '../../src/store.js';
 import { currentCaller, type StillMay, storeWhile } from '../../src/access/sign-in/current-caller.js';
-import { FhirError } from '../../src/fhir/error.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import type { CallOptions } from '../../src/store/call-options.js';
-import type { StoreRemoval } from '../../src/store/removal.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import type { Write } from '../../src/store/write.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, faultOf, signedIn, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';
 

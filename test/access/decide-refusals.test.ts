@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { GuardedWrite } from '../../src/access/contract.js';
-import type { AccessRule, Interaction } from '../../src/access/rule.js';
+import { type AnyResource, FhirError, type Interaction } from '../../src/index.js';
+import type { AccessRule } from '../../src/access/rule.js';
 import type { CommitState } from '../../src/access/write/commit-state.js';
 import { forbidden } from '../../src/access/write/decide-member.js';
-import { FhirError } from '../../src/fhir/error.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { ALL, NONE } from '../../src/search/criteria/criteria.js';
 import {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import { FhirError, serverCaller, systemCaller } from '../../src/index.js';
+import { type Criteria, R4, type ReadResult } from '../../src/store.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
 import { WrittenResources } from '../../src/access/evaluate/written-resources.js';
 import { MEMBER_USERS } from '../../src/access/policy/default-rules.js';
@@ -7,10 +8,7 @@ import { unrestrictedRule } from '../../src/access/rule.js';
 import { decideTrusted, type TrustedState } from '../../src/access/write/decide-trusted.js';
 import { formerMembershipWrite, directoryEntry, endInvitation } from '../../src/access/write/membership-records.js';
 import type { ReadyWrite } from '../../src/access/write/ready-write.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
-import { ALL, and, NONE, refersTo, type Criteria } from '../../src/search/criteria/criteria.js';
-import type { ReadResult } from '../../src/store/stored-resource.js';
+import { ALL, and, NONE, refersTo } from '../../src/search/criteria/criteria.js';
 import { NOW } from './decisions.js';
 
 const MEMBERSHIP = {

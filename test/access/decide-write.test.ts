@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { GuardedWrite } from '../../src/access/contract.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
 import { ALL, and, refersTo } from '../../src/search/criteria/criteria.js';
 import {
   caller,

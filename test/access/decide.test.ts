@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Caller, serverCaller, systemCaller } from '../../src/access/caller.js';
+import { type Caller, type Interaction, serverCaller, systemCaller } from '../../src/index.js';
+import type { Criteria } from '../../src/store.js';
 import { decide, isUnrestricted } from '../../src/access/decide.js';
 import {
   coveredByWildcard,
@@ -9,15 +10,8 @@ import {
 } from '../../src/access/fields/administrative-types.js';
 import { OPERATORS_FIELDS } from '../../src/access/policy/default-rules.js';
 import { ruleInteractions } from '../../src/access/policy/policy-grant.js';
-import {
-  ALL_INTERACTIONS,
-  READ_INTERACTIONS,
-  unrestrictedRule,
-  type AccessRule,
-  type Interaction,
-} from '../../src/access/rule.js';
+import { ALL_INTERACTIONS, READ_INTERACTIONS, unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
 import { secretFields } from '../../src/fhir/resources-inside.js';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
 
 const SOME: Criteria = { kind: 'id', ids: ['a'] };
 const rule = (more: Partial<AccessRule> = {}): AccessRule => ({ ...unrestrictedRule('rule'), ...more });

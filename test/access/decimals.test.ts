@@ -2,15 +2,16 @@ import type { AccessPolicy, Observation } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
 import { withoutFields } from '../../src/access/fields/hidden-fields.js';
 import { DECIMAL_TEXTS } from '../../src/fhir/json/decimal-texts.js';
-import { parseJson } from '../../src/fhir/json/parse-json.js';
-import { stringifyJson } from '../../src/fhir/json/stringify-json.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { systemCaller } from '../../src/access/caller.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { Repository } from '../../src/repository/repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import { parseJson, stringifyJson } from '../../src/http.js';
+import {
+  type AnyResource,
+  createRepository,
+  importNdjson,
+  MemoryStore,
+  type Repository,
+  type ResourceStore,
+  systemCaller,
+} from '../../src/index.js';
 import { codeOf, member, system } from '../repository/harness.js';
 
 const TEXT =

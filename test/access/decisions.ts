@@ -1,18 +1,15 @@
-import { memberCaller, type MemberCaller } from '../../src/access/caller.js';
+import { type AnyResource, FhirError, type Interaction, type MemberCaller } from '../../src/index.js';
+import { type Criteria, type FhirModel, R4, type SearchQuery } from '../../src/store.js';
+import { memberCaller } from '../../src/access/caller.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
 import { STEP } from '../../src/access/evaluate/evaluate-criteria.js';
 import { WrittenResources } from '../../src/access/evaluate/written-resources.js';
-import { unrestrictedRule, type AccessRule, type Interaction } from '../../src/access/rule.js';
+import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
 import type { CommitState } from '../../src/access/write/commit-state.js';
 import { decideWrite } from '../../src/access/write/decide-member.js';
 import type { DecidedWrite } from '../../src/access/write/ready-write.js';
 import { LENIENT } from '../../src/access/write/validate-writes.js';
-import { FhirError } from '../../src/fhir/error.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { ALL, type Criteria } from '../../src/search/criteria/criteria.js';
-import type { SearchQuery } from '../../src/store/search-query.js';
+import { ALL } from '../../src/search/criteria/criteria.js';
 
 export const NOW = Date.parse('2024-01-02T03:04:05Z');
 export const FEMALE: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'female' } };

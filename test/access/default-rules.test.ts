@@ -9,7 +9,7 @@ import {
   MEMBER_USERS,
 } from '../../src/access/policy/default-rules.js';
 import { ALL_INTERACTIONS, READ_INTERACTIONS, unrestrictedRule, type AccessRules } from '../../src/access/rule.js';
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
 
 /** The rules of a type, without empty parts for explanations. */

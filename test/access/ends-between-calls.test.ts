@@ -1,14 +1,15 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { FhirError } from '../../src/fhir/error.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
+import {
+  createRepository,
+  executeFhirGraphql,
+  type FhirError,
+  importBundle,
+  MemoryStore,
+  signIn,
+  systemCaller,
+} from '../../src/index.js';
+import { type Terminology, withTerminology } from '../../src/terminology.js';
 import { PACE } from '../../src/platform/pace.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { Terminology } from '../../src/store/terminology.js';
-import { withTerminology } from '../../src/store/with-terminology.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { faultOf, signedIn, system } from '../repository/harness.js';
 import { stopClock } from '../support/stop-clock.js';
 import { storeWith } from '../support/store-with.js';

@@ -1,14 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import type { FhirError } from '../../src/fhir/error.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { exportProject } from '../../src/projects/project/export-project.js';
-import { eraseResource } from '../../src/projects/erasure/erase-resource.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import {
+  type AnyResource,
+  createRepository,
+  eraseResource,
+  exportProject,
+  type FhirError,
+  MemoryStore,
+  type ResourceStore,
+  serverCaller,
+  systemCaller,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { allAnswers } from './all-answers.js';
 import { enrol, member } from './policies.js';
 import { QUESTIONS, type Question } from './questions.js';

@@ -9,15 +9,11 @@ import {
   subjectOnUse,
 } from '../../src/access/evaluate/evaluate-criteria.js';
 import { WrittenResources } from '../../src/access/evaluate/written-resources.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { ALL, and, NONE, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
-import { matches } from '../../src/search/evaluate/match.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { putAll } from '../../src/testing/conformance-case.js';
+import { type AnyResource, MemoryStore } from '../../src/index.js';
+import { type Criteria, matches, R4 } from '../../src/store.js';
+import { createRandom, putAll, randomResources } from '../support/kit.js';
+import { ALL, and, NONE, not, or } from '../../src/search/criteria/criteria.js';
 import { RandomQueries } from '../../src/testing/random-queries.js';
-import { randomResources } from '../../src/testing/random-resources.js';
-import { createRandom } from '../../src/testing/random.js';
 import { ReferenceSearch } from '../../src/testing/reference-search.js';
 import { countCalls, type CountingStore } from '../graphql/counting-store.js';
 import { SEED } from '../support/chance.js';

@@ -1,4 +1,4 @@
-import type { AnyResource } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
 import type { Oracle } from './oracle.js';
 import { IDS, type Json, type SampleType } from './world.js';
 

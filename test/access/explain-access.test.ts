@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller, type Caller, type MemberCaller } from '../../src/access/caller.js';
-import { explainAccess } from '../../src/access/explain/explain-access.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
+import { explainAccess } from '../../src/access.js';
+import { type Caller, type MemberCaller, MemoryStore, serverCaller, signIn, systemCaller } from '../../src/index.js';
 import { countCalls } from '../graphql/counting-store.js';
 import { codeOf, repositoryOf, signedIn, system } from '../repository/harness.js';
 

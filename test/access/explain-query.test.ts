@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
+import { MemoryStore, systemCaller } from '../../src/index.js';
+import { type Criteria, R4 } from '../../src/store.js';
 import { explainQuery, rulesAskedAfterRead, rulesAskedAfterSearch } from '../../src/access/explain/explain-query.js';
 import { MEMBER_USERS } from '../../src/access/policy/default-rules.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
-import { R4 } from '../../src/fhir/r4.js';
-import { ALL, and, NONE, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { ALL, and, NONE, not, or } from '../../src/search/criteria/criteria.js';
 import { signedIn, system } from '../repository/harness.js';
 
 const [male, female]: readonly Criteria[] = ['male', 'female'].map((code) => ({

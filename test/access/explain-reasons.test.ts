@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller, type Caller, type MemberCaller } from '../../src/access/caller.js';
-import { explainAccess, type AccessExplanation } from '../../src/access/explain/explain-access.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { type AccessExplanation, explainAccess } from '../../src/access.js';
+import { type Caller, type MemberCaller, MemoryStore, serverCaller, signIn, systemCaller } from '../../src/index.js';
 import { codeOf, faultOf, repositoryOf, signedIn, system } from '../repository/harness.js';
 
 /** The explanation that `askedBy` reads; default the caller that is explained. */

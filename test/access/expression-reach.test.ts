@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { meetsHidden, withoutFields } from '../../src/access/fields/hidden-fields.js';
 import { hiddenInResources, maskInside } from '../../src/access/fields/mask-resource.js';
 import { unrestrictedRule, type AccessRules } from '../../src/access/rule.js';
-import { R4 } from '../../src/fhir/r4.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { isJsonObject, type AnyResource, type JsonObject } from '../../src/fhir/resource.js';
+import { type AnyResource, FhirError } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
+import { createRandom, oneOf } from '../support/kit.js';
+import { isJsonObject, type JsonObject } from '../../src/fhir/resource.js';
 import { compileTypedFhirPath } from '../../src/fhirpath/compile.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { noteReads } from '../../src/fhirpath/reach/expression-reach.js';
 import { Reach, rootPlace } from '../../src/fhirpath/reach/places.js';
-import { createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 import { RandomExpressions } from './random-expressions.js';
 

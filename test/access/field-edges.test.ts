@@ -3,8 +3,8 @@ import { hasField, withElementsOf, withoutFields } from '../../src/access/fields
 import { hiddenByAll, maskResource, withMasked } from '../../src/access/fields/mask-resource.js';
 import { compartmentCriteria } from '../../src/access/policy/policy-criteria.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 
 const patient = {
   resourceType: 'Patient',

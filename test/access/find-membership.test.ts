@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { SignInIdentity } from '../../src/access/sign-in/find-membership.js';
+import { type AnyResource, MemoryStore, signIn, type SignInIdentity, type SignInOptions } from '../../src/index.js';
 import { currentCaller } from '../../src/access/sign-in/current-caller.js';
-import { signIn, type SignInOptions } from '../../src/access/sign-in/sign-in.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { faultOf } from '../repository/harness.js';
 
 const ref = (reference: string): object => ({ reference });

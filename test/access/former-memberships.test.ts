@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { ownParameters } from '../../src/access/sign-in/member.js';
 import { formerMembershipWrite, formerProfiles } from '../../src/access/write/membership-records.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { type AnyResource, MemoryStore } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 
 function membership(user: unknown, profile: unknown): AnyResource {
   return { resourceType: 'ProjectMembership', id: 'm', active: true, user, profile } as unknown as AnyResource;

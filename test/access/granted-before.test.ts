@@ -1,12 +1,9 @@
 import { expect, test } from 'vitest';
-import type { MemberCaller } from '../../src/access/caller.js';
+import { type AnyResource, type MemberCaller, MemoryStore } from '../../src/index.js';
+import { type Criteria, SERVER_SCOPE } from '../../src/store.js';
 import { grantedBefore } from '../../src/access/evaluate/granting-rules.js';
 import { MEMBER_USERS } from '../../src/access/policy/default-rules.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 
 const KEYS = ['ann', 'bob'].map((id) => ({ project: SERVER_SCOPE, type: 'User', id }));
 

@@ -1,15 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
+import { type AnyResource, MemoryStore, type ResourceStore, systemCaller } from '../../src/index.js';
+import { type Criteria, R4, type StoredResource } from '../../src/store.js';
 import { grantsOf, joinedByFields, maskFound } from '../../src/access/evaluate/granting-rules.js';
 import { resolveMemberUsers } from '../../src/access/evaluate/member-users.js';
 import { MEMBER_USERS } from '../../src/access/policy/default-rules.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { ALL, and, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import type { StoredResource } from '../../src/store/stored-resource.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { ALL, and, not, or } from '../../src/search/criteria/criteria.js';
 import { countCalls } from '../graphql/counting-store.js';
 import { storeWith } from '../support/store-with.js';
 

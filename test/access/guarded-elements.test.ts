@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { createRepository, MemoryStore } from '../../src/index.js';
 import { enrol, type RuleJson } from './policies.js';
 import { fill, plain, type Json } from './world.js';
 

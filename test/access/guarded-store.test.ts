@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { memberCaller, serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
+import { type AnyResource, type Caller, MemoryStore, serverCaller, systemCaller } from '../../src/index.js';
+import type { Criteria, FhirModel, SearchPage } from '../../src/store.js';
+import { memberCaller } from '../../src/access/caller.js';
 import type { GuardedStore } from '../../src/access/contract.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { ALL, refersTo, type Criteria } from '../../src/search/criteria/criteria.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import type { SearchPage } from '../../src/store/search-query.js';
+import { ALL, refersTo } from '../../src/search/criteria/criteria.js';
 import { countCalls } from '../graphql/counting-store.js';
 import { sparingStore } from '../support/sparing-store.js';
 import { storeWith } from '../support/store-with.js';

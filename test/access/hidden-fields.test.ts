@@ -1,11 +1,11 @@
-import { R4 } from '../../src/fhir/r4.js';
+import type { AnyResource } from '../../src/index.js';
+import { type Criteria, R4 } from '../../src/store.js';
 import type { AccessPolicy, Observation, Patient } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
 import { fieldPaths, readsHidden, withoutFields } from '../../src/access/fields/hidden-fields.js';
 import { restrict } from '../../src/access/read/restrict.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { ALL, NONE, type Criteria } from '../../src/search/criteria/criteria.js';
+import { ALL, NONE } from '../../src/search/criteria/criteria.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
 import { member, overStores, system } from '../repository/harness.js';
 

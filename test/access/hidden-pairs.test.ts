@@ -1,14 +1,16 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Caller } from '../../src/access/caller.js';
+import {
+  type AnyResource,
+  type Caller,
+  createRepository,
+  executeFhirGraphql,
+  importBundle,
+  MemoryStore,
+  type ResourceStore,
+} from '../../src/index.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { maskError } from '../../src/fhir/error.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { cases, IS_WHOLE, SEED } from '../support/chance.js';
 import { Oracle } from './oracle.js';
 import { enrol, HIDEABLE, type MemberSetup, type RuleJson } from './policies.js';

@@ -1,15 +1,19 @@
 import type { Project, ProjectMembership } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller, type MemberCaller } from '../../src/access/caller.js';
-import { listMemberships } from '../../src/access/sign-in/list-memberships.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { whoAmI } from '../../src/access/who-am-i.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import {
+  type AnyResource,
+  type AuditRecord,
+  executeFhirGraphql,
+  listMemberships,
+  type MemberCaller,
+  MemoryStore,
+  type ResourceStore,
+  serverCaller,
+  signIn,
+  systemCaller,
+  whoAmI,
+} from '../../src/index.js';
+import { SERVER_SCOPE } from '../../src/store.js';
 import { codeOf, faultOf, overStores, repositoryOf, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';
 

@@ -1,12 +1,9 @@
 import type { AccessPolicy, ProjectMembership } from '@medplum/fhirtypes';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { serverCaller } from '../../src/access/caller.js';
+import { createRepository, executeFhirGraphql, serverCaller, signIn } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { modelWith } from '../stores/models.js';
 
 const MANUAL = { takeOver: true, reindex: 'manual' } as const;

@@ -1,15 +1,18 @@
 import type { Bundle, Patient, ResourceType } from '@medplum/fhirtypes';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { systemCaller, type Caller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import type { InviteBody } from '../../src/projects/body/invite-body.js';
-import { searchMembers } from '../../src/projects/members/search-members.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { Repository } from '../../src/repository/repository.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import {
+  type Caller,
+  createRepository,
+  executeFhirGraphql,
+  importBundle,
+  invite,
+  type InviteBody,
+  type Repository,
+  searchMembers,
+  signIn,
+  systemCaller,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { outcomeOf } from '../fuzz/safe-outcome.js';
 import { fill, plain, PROJECTS, type Json } from './world.js';
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { withDecimalsOf, keepFields } from '../../src/access/fields/keep-fields.js';
-import { parseJson } from '../../src/fhir/json/parse-json.js';
-import { stringifyJson } from '../../src/fhir/json/stringify-json.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import { parseJson, stringifyJson } from '../../src/http.js';
+import type { AnyResource } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 
 const VALUE = ['valueQuantity.value'];
 

@@ -7,9 +7,9 @@ import {
   type FixedFields,
 } from '../../src/access/fields/keep-fields.js';
 import { unrestrictedRule, type AccessRules } from '../../src/access/rule.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource, JsonObject } from '../../src/fhir/resource.js';
+import { type AnyResource, FhirError } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
+import type { JsonObject } from '../../src/fhir/resource.js';
 
 function resource(resourceType: string, more: object = {}): AnyResource {
   return { resourceType, ...more };

@@ -1,14 +1,18 @@
 import { expect, test } from 'vitest';
-import { type MemberCaller, serverCaller, systemCaller } from '../../src/access/caller.js';
-import type { SignInIdentity } from '../../src/access/sign-in/find-membership.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
+import {
+  createRepository,
+  type MemberCaller,
+  MemoryStore,
+  type ResourceStore,
+  revokeSessions,
+  serverCaller,
+  signIn,
+  type SignInIdentity,
+  systemCaller,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { below, createRandom, oneOf } from '../support/kit.js';
 import { OWN_EXTENSIONS, withExtensions } from '../../src/fhir/own-extensions.js';
-import { revokeSessions } from '../../src/projects/members/revoke-sessions.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 import { namedStores } from '../support/named-stores.js';
 import { storeWith } from '../support/store-with.js';

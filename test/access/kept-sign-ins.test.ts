@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { SignInIdentity } from '../../src/access/sign-in/find-membership.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { updateMember } from '../../src/projects/members/update-member.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { withTerminology } from '../../src/store/with-terminology.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { withTelemetry } from '../../src/telemetry/with-telemetry.js';
+import {
+  FhirError,
+  MemoryStore,
+  type ResourceStore,
+  serverCaller,
+  signIn,
+  type SignInIdentity,
+  systemCaller,
+  updateMember,
+} from '../../src/index.js';
+import { withTelemetry } from '../../src/telemetry.js';
+import { withTerminology } from '../../src/terminology.js';
 import { overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';
 

@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest';
-import { serverCaller } from '../../src/access/caller.js';
-import { listMemberships } from '../../src/access/sign-in/list-memberships.js';
+import { listMemberships, MemoryStore, type ResourceStore, serverCaller } from '../../src/index.js';
+import { SERVER_SCOPE } from '../../src/store.js';
 import { namedBy } from '../../src/access/sign-in/find-membership.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { repositoryOf, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';
 

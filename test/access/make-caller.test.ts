@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { decide } from '../../src/access/decide.js';
 import { makingCaller } from '../../src/access/sign-in/make-caller.js';
 import { inOneGo } from '../../src/platform/pace.js';
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import type { JsonObject } from '../../src/fhir/resource.js';
 
 const POLICY = { resourceType: 'AccessPolicy', resource: [{ resourceType: 'Patient' }] };

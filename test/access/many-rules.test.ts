@@ -1,16 +1,12 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import type { Caller } from '../../src/access/caller.js';
+import { type AnyResource, type Caller, MemoryStore } from '../../src/index.js';
+import { type FhirModel, R4, type StoredResource } from '../../src/store.js';
 import { maskFound } from '../../src/access/evaluate/granting-rules.js';
 import { hiddenByAll } from '../../src/access/fields/mask-resource.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
 import { RequestPace } from '../../src/graphql/execute/deadline.js';
 import { PACE } from '../../src/platform/pace.js';
-import type { StoredResource } from '../../src/store/stored-resource.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { ManualClock, executeBy } from '../graphql/manual-clock.js';
 import { countTurns } from '../support/count-turns.js';
 import { caller as memberOf } from './decisions.js';

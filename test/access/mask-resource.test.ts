@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { createRepository } from '../../src/repository/create-repository.js';
+import { type AnyResource, createRepository } from '../../src/index.js';
 import { overStores, signedIn, system } from '../repository/harness.js';
 
 const client = (more: object = {}): object => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { directoryEntry } from '../../src/access/write/membership-records.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
 
 const KEY = { project: 'clinic', type: 'ProjectMembership', id: 'm' };
 

@@ -1,15 +1,17 @@
 import type { Bundle, Patient } from '@medplum/fhirtypes';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Caller } from '../../src/access/caller.js';
+import {
+  type Caller,
+  createRepository,
+  executeFhirGraphql,
+  importBundle,
+  importNdjson,
+  MemoryStore,
+  type Repository,
+  type ResourceStore,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { maskError } from '../../src/fhir/error.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { Repository } from '../../src/repository/repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { enrol, type RuleJson } from './policies.js';
 import { someOf } from '../support/chance.js';
 import { fill, plain } from './world.js';

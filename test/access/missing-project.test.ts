@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { initialize } from '../../src/projects/clients/initialize.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import {
+  createRepository,
+  initialize,
+  MemoryStore,
+  type ResourceStore,
+  serverCaller,
+  systemCaller,
+} from '../../src/index.js';
 import { onceTestEnds } from '../support/after-tests.js';
 
 const CODE = 'FHIRGRAPH_PROJECT';

@@ -1,21 +1,26 @@
 import type { Observation } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller, type MemberCaller } from '../../src/access/caller.js';
-import { explainAccess } from '../../src/access/explain/explain-access.js';
+import { explainAccess } from '../../src/access.js';
+import {
+  createProject,
+  deactivateProject,
+  executeFhirGraphql,
+  invite,
+  listProjects,
+  type MemberCaller,
+  MemoryStore,
+  narrowCaller,
+  type Narrowing,
+  removeMember,
+  searchMembers,
+  serverCaller,
+  signIn,
+  systemCaller,
+  updateMember,
+} from '../../src/index.js';
 import { parseScope } from '../../src/access/narrow/limits.js';
-import type { Narrowing } from '../../src/access/narrowing.js';
 import { ALL_INTERACTIONS } from '../../src/access/rule.js';
 import { currentCaller } from '../../src/access/sign-in/current-caller.js';
-import { narrowCaller } from '../../src/access/sign-in/session.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
-import { searchMembers } from '../../src/projects/members/search-members.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { deactivateProject } from '../../src/projects/project/deactivate-project.js';
-import { listProjects } from '../../src/projects/project/list-projects.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { openClinic, person } from '../projects/harness.js';
 import { codeOf, faultOf, repositoryOf, signedIn, system } from '../repository/harness.js';
 

@@ -1,14 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { systemCaller, type MemberCaller } from '../../src/access/caller.js';
-import { explainAccess } from '../../src/access/explain/explain-access.js';
+import { explainAccess } from '../../src/access.js';
+import {
+  FhirError,
+  type Interaction,
+  type MemberCaller,
+  MemoryStore,
+  narrowCaller,
+  systemCaller,
+} from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { maskResource } from '../../src/access/fields/mask-resource.js';
 import { clearanceLimits, patientLimits, scopeLimits, narrowRules } from '../../src/access/narrow/limits.js';
-import { ALL_INTERACTIONS, type AccessRule, type Interaction, unrestrictedRule } from '../../src/access/rule.js';
-import { narrowCaller } from '../../src/access/sign-in/session.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
+import { ALL_INTERACTIONS, type AccessRule, unrestrictedRule } from '../../src/access/rule.js';
 import { ALL, NONE } from '../../src/search/criteria/criteria.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, signedIn, system, type Membership } from '../repository/harness.js';
 
 describe('limits', () => {

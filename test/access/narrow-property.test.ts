@@ -2,18 +2,21 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { GuardedStore } from '../../src/access/contract.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import type { Narrowing } from '../../src/access/narrowing.js';
+import { explainAccess } from '../../src/access.js';
+import {
+  type AnyResource,
+  createRepository,
+  FhirError,
+  MemoryStore,
+  narrowCaller,
+  type Narrowing,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { R4 } from '../../src/store.js';
 import { ALL_INTERACTIONS } from '../../src/access/rule.js';
-import { explainAccess } from '../../src/access/explain/explain-access.js';
-import { narrowCaller } from '../../src/access/sign-in/session.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
-import { isJsonObject, type AnyResource } from '../../src/fhir/resource.js';
-import { createRepository } from '../../src/repository/create-repository.js';
+import { isJsonObject } from '../../src/fhir/resource.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
 import { enrol, member } from './policies.js';
 import { QUESTIONS } from './questions.js';

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { type AnyResource, MemoryStore, type ResourceStore } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { sparingStore } from '../support/sparing-store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { allAnswers, writeAnswers } from './all-answers.js';
 import { Oracle, type Interaction } from './oracle.js';
 import { enrol, member, type MemberSetup } from './policies.js';

@@ -1,10 +1,15 @@
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
-import { matches } from '../../src/search/evaluate/match.js';
+import type { AnyResource } from '../../src/index.js';
+import {
+  compareSubjects,
+  createSubject,
+  type Criteria,
+  matches,
+  R4,
+  type SearchSubject,
+  type SearchWorld,
+  type SortKey,
+} from '../../src/store.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
-import { createSubject, type SearchSubject, type SearchWorld } from '../../src/search/evaluate/search-subject.js';
-import { compareSubjects } from '../../src/search/evaluate/sort.js';
 import type { MemberSetup, Parameter, PolicyJson, RuleJson } from './policies.js';
 import { PROBES, SAMPLE_TYPES, type Json } from './world.js';
 

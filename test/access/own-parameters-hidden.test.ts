@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { readsHidden, withoutFields } from '../../src/access/fields/hidden-fields.js';
 import { extendDefinitions, R4 } from '../../src/definitions.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { indexEntries } from '../../src/search/index/index-resource.js';
-import type { IndexEntry } from '../../src/search/index/index-entry.js';
-import { createRandom, oneOf } from '../../src/testing/random.js';
-import { randomResources } from '../../src/testing/random-resources.js';
+import type { AnyResource } from '../../src/index.js';
+import { indexEntries, type IndexEntry } from '../../src/store.js';
+import { createRandom, oneOf, randomResources } from '../support/kit.js';
 import { randomParameters } from '../definitions/random-parameters.js';
 import { searchParameter } from '../definitions/search-parameters.js';
 import { cases, SEED } from '../support/chance.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { keepSecrets, ownProjectWrite } from '../../src/access/write/decide-trusted.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
 
 const project = (more: object = {}): AnyResource => ({ resourceType: 'Project', id: 'p', ...more });
 

@@ -1,8 +1,7 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { serverCaller, signIn } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import type { User } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { serverCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { codeOf, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
 
 /** Elements of its own User that a person can change: names and other elements that grant no right. */

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
-import { serverCaller, type MemberCaller } from '../../src/access/caller.js';
+import { type MemberCaller, type ResourceStore, serverCaller, signIn } from '../../src/index.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { ResourceStore } from '../../src/store/store.js';
 import { plain, type Json, type SampleType } from './world.js';
 
 /** One entry of `AccessPolicy.resource`. */

@@ -1,12 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { systemCaller, type MemberCaller } from '../../src/access/caller.js';
+import { type FhirError, type MemberCaller, MemoryStore, systemCaller } from '../../src/index.js';
+import type { Criteria, ReadResult, Write } from '../../src/store.js';
 import { loadPolicyUser, withPolicyChecks } from '../../src/access/write/checks.js';
 import type { OwnWrite, ReadyWrite } from '../../src/access/write/ready-write.js';
-import type { FhirError } from '../../src/fhir/error.js';
-import { and, notLastUpdatedAt, or, refersTo, type Criteria } from '../../src/search/criteria/criteria.js';
-import type { ReadResult } from '../../src/store/stored-resource.js';
-import type { Write } from '../../src/store/write.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { and, notLastUpdatedAt, or, refersTo } from '../../src/search/criteria/criteria.js';
 import { caller } from './decisions.js';
 
 const key = { project: 'clinic', type: 'AccessPolicy', id: 'x' };

@@ -6,11 +6,9 @@ import {
   policyCriteria,
 } from '../../src/access/policy/policy-criteria.js';
 import { assertPolicyWrite } from '../../src/access/policy/validate-policy.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
+import { FhirError } from '../../src/index.js';
+import { type Criteria, fold, R4 } from '../../src/store.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
-import { fold } from '../../src/search/index/fold.js';
 
 await loadFhirPath();
 

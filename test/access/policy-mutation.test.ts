@@ -5,13 +5,11 @@ import { compilePolicies } from '../../src/access/policy/compile-policies.js';
 import type { PolicyValue } from '../../src/access/policy/policy-criteria.js';
 import { assertPolicyWrite } from '../../src/access/policy/validate-policy.js';
 import type { AccessRules } from '../../src/access/rule.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import { type AnyResource, FhirError } from '../../src/index.js';
+import { createSubject, matches, R4 } from '../../src/store.js';
 import { compileFhirPath } from '../../src/fhirpath/compile.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
-import { matches } from '../../src/search/evaluate/match.js';
-import { createSubject, EMPTY_WORLD } from '../../src/search/evaluate/search-subject.js';
+import { EMPTY_WORLD } from '../../src/search/evaluate/search-subject.js';
 import { cases, SEED } from '../support/chance.js';
 
 await loadFhirPath();

@@ -1,20 +1,21 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { MemberCaller } from '../../src/access/caller.js';
+import {
+  type AnyResource,
+  createRepository,
+  executeFhirGraphql,
+  FhirError,
+  type MemberCaller,
+  MemoryStore,
+  type ResourceStore,
+} from '../../src/index.js';
+import { PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { R4, type ReadResult, type StoredResource } from '../../src/store.js';
 import type { GuardedStore } from '../../src/access/contract.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createRepository } from '../../src/repository/create-repository.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import type { ReadResult, StoredResource } from '../../src/store/stored-resource.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { postgresPool } from '../stores/postgres/pool.js';
 import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
 import { tallyOf } from '../support/long-report.js';

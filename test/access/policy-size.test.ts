@@ -1,16 +1,12 @@
 import type { AccessPolicy } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { serverCaller } from '../../src/access/caller.js';
+import { createRepository, MemoryStore, type ResourceStore, serverCaller, signIn } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
+import { put } from '../support/kit.js';
 import { fieldPaths, hasFieldNamed } from '../../src/access/fields/hidden-fields.js';
 import { membershipSizeProblem } from '../../src/access/policy/policy-shape.js';
 import { assertPolicyWrite } from '../../src/access/policy/validate-policy.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { R4 } from '../../src/fhir/r4.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { put } from '../../src/testing/conformance-case.js';
 import { countCalls } from '../graphql/counting-store.js';
 import { system } from '../repository/harness.js';
 

@@ -1,19 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
+import { checkPolicies } from '../../src/access.js';
+import { type AnyResource, MemoryStore, type ResourceStore, systemCaller } from '../../src/index.js';
+import { type Criteria, R4 } from '../../src/store.js';
+import { type ExpansionRequest, type TerminologyContext, withTerminology } from '../../src/terminology.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
-import { checkPolicies } from '../../src/access/explain/check-policies.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { compilePolicies } from '../../src/access/policy/compile-policies.js';
 import { assertPolicyWrite, policyProblems } from '../../src/access/policy/validate-policy.js';
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
-import { R4 } from '../../src/fhir/r4.js';
-import { elementsOf, type AnyResource } from '../../src/fhir/resource.js';
-import { ALL, type Criteria } from '../../src/search/criteria/criteria.js';
-import type { ExpansionRequest } from '../../src/search/criteria/value-test.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import type { TerminologyContext } from '../../src/store/terminology.js';
-import { withTerminology } from '../../src/store/with-terminology.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { elementsOf } from '../../src/fhir/resource.js';
+import { ALL } from '../../src/search/criteria/criteria.js';
 import { faultOf, signedIn, system } from '../repository/harness.js';
 import { put } from './decisions.js';
 

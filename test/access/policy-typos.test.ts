@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { checkPolicies } from '../../src/access/explain/check-policies.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import { checkPolicies } from '../../src/access.js';
+import {
+  type AnyResource,
+  executeFhirGraphql,
+  importBundle,
+  MemoryStore,
+  type ResourceStore,
+  signIn,
+  systemCaller,
+} from '../../src/index.js';
 import { faultOf, repositoryOf, signedIn, system } from '../repository/harness.js';
 
 /** Mistakes that would leave access open by accident: the policy, the location of the mistake, a hint. */

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { systemCaller, type Caller } from '../../src/access/caller.js';
+import { type Caller, type FhirError, systemCaller } from '../../src/index.js';
 import { notInUseAsProfile } from '../../src/access/write/checks.js';
-import type { FhirError } from '../../src/fhir/error.js';
 import { refersTo } from '../../src/search/criteria/criteria.js';
 import { caller, rule } from './decisions.js';
 

@@ -1,10 +1,7 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
+import { executeFhirGraphql, importBundle, importNdjson, type ResourceStore } from '../../src/index.js';
 import { codeOf, type Membership, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
-import type { ResourceStore } from '../../src/store/store.js';
 
 const CLIENT: ClientApplication & { id: string } = {
   resourceType: 'ClientApplication',

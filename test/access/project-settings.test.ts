@@ -1,9 +1,7 @@
 import type { Patient, Project } from '@medplum/fhirtypes';
 import { describe, expect, test, vi } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { MemoryStore, type ResourceStore, serverCaller, systemCaller } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { codeOf, repositoryOf } from '../repository/harness.js';
 
 const baseUrl = 'https://clinic.example/fhir';

@@ -1,20 +1,22 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemCaller, type Caller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { JsonPatchOperation } from '../../src/fhir/json-patch.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { parseJson } from '../../src/fhir/json/parse-json.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import type { InviteBody } from '../../src/projects/body/invite-body.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { Repository } from '../../src/repository/repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { parseJson, readGraphqlRequest } from '../../src/http.js';
+import {
+  type Caller,
+  createRepository,
+  executeFhirGraphql,
+  importBundle,
+  importNdjson,
+  invite,
+  type InviteBody,
+  type JsonPatchOperation,
+  MemoryStore,
+  type Repository,
+  type ResourceStore,
+  signIn,
+  systemCaller,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { outcomeOf } from '../fuzz/safe-outcome.js';
 import { fill, plain, type Json } from './world.js';
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../src/fhir/resource.js';
-import { below, oneOf } from '../../src/testing/random.js';
+import { below, oneOf } from '../support/kit.js';
 
 /** Random FHIRPath expressions over the elements that a resource has: paths, functions, operators, variables, types. */
 export class RandomExpressions {

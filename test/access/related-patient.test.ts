@@ -1,10 +1,11 @@
-import { R4 } from '../../src/fhir/r4.js';
+import type { AnyResource, MemberCaller } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { describe, expect, test } from 'vitest';
-import { memberCaller, type MemberCaller } from '../../src/access/caller.js';
+import { memberCaller } from '../../src/access/caller.js';
 import { relatedPatient } from '../../src/access/sign-in/member.js';
 import { assertPatientLink, fixedLink } from '../../src/access/write/decide-member.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
-import type { AnyResource, JsonObject } from '../../src/fhir/resource.js';
+import type { JsonObject } from '../../src/fhir/resource.js';
 
 const patient = { reference: 'Patient/1' };
 const related = (more: object = {}): AnyResource =>

@@ -1,10 +1,14 @@
 import type { RelatedPerson } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { systemCaller, type Caller, type MemberCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import {
+  type Caller,
+  executeFhirGraphql,
+  importBundle,
+  type MemberCaller,
+  MemoryStore,
+  signIn,
+  systemCaller,
+} from '../../src/index.js';
 import { codeOf, faultOf, repositoryOf, signedIn, system, type Membership } from '../repository/harness.js';
 
 const REL: RelatedPerson = { resourceType: 'RelatedPerson', id: 'rel', patient: { reference: 'Patient/own' } };

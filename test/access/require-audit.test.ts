@@ -1,11 +1,13 @@
 import { expect, test, vi } from 'vitest';
 import { audited } from '../../src/access/operation.js';
-import { systemCaller } from '../../src/access/caller.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import {
+  createFhirGraphql,
+  createRepository,
+  executeFhirGraphql,
+  FhirError,
+  MemoryStore,
+  systemCaller,
+} from '../../src/index.js';
 import { system } from '../repository/harness.js';
 import { until } from '../support/until.js';
 

@@ -5,13 +5,12 @@ import {
   requiredProfiles,
   type RequiredProfiles,
 } from '../../src/access/write/validate-writes.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import type { OutcomeIssue } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
+import { extendDefinitions } from '../../src/definitions.js';
+import type { OutcomeIssue } from '../../src/index.js';
+import { type FhirModel, R4 } from '../../src/store.js';
 import type { JsonObject } from '../../src/fhir/resource.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { inOneGo } from '../../src/platform/pace.js';
-import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
 import { amy, birthsex, definition, usCore, usCorePatient } from '../profiles/us-core.js';
 import { faultOf } from '../repository/harness.js';
 

@@ -1,12 +1,11 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { serverCaller, systemCaller } from '../../src/index.js';
+import { type Criteria, R4, type SearchQuery } from '../../src/store.js';
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
 import type { GuardedQuery } from '../../src/access/contract.js';
 import { restrict, restrictQuery, type SearchRules } from '../../src/access/read/restrict.js';
 import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
-import { ALL, and, NONE, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
+import { ALL, and, NONE, not, or } from '../../src/search/criteria/criteria.js';
 import { criteriaCost } from '../../src/search/parse/parse-context.js';
-import type { SearchQuery } from '../../src/store/search-query.js';
 
 const rule = (criteria: Criteria, ...hidden: string[]): AccessRule => ({
   ...unrestrictedRule('test', hidden),

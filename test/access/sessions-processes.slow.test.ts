@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { signIn } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { assertEndsByOtherProcess, ENDS, memberOf, type OtherProcess, startOther } from '../support/other-process.js';
 

@@ -1,15 +1,20 @@
 import type { RelatedPerson } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller, type MemberCaller } from '../../src/access/caller.js';
+import {
+  FhirError,
+  type MemberCaller,
+  MemoryStore,
+  type ResourceStore,
+  revokeSessions,
+  serverCaller,
+  signIn,
+  type SignInOptions,
+  systemCaller,
+  updateMember,
+} from '../../src/index.js';
+import { PostgresStore } from '../../src/postgres.js';
 import { currentCaller } from '../../src/access/sign-in/current-caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { signIn, type SignInOptions } from '../../src/access/sign-in/sign-in.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { revokeSessions } from '../../src/projects/members/revoke-sessions.js';
-import { updateMember } from '../../src/projects/members/update-member.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, faultOf, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
 import { postgresPool } from '../stores/postgres/pool.js';
 import { storeWith } from '../support/store-with.js';

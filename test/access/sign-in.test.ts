@@ -1,13 +1,15 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { expect, onTestFinished, test } from 'vitest';
-import { serverCaller } from '../../src/access/caller.js';
-import type { SignInIdentity } from '../../src/access/sign-in/find-membership.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
+import {
+  createRepository,
+  MemoryStore,
+  type Repository,
+  type ResourceStore,
+  serverCaller,
+  signIn,
+  type SignInIdentity,
+} from '../../src/index.js';
 import { PACE } from '../../src/platform/pace.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { Repository } from '../../src/repository/repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { countTurns } from '../support/count-turns.js';
 import { codeOf, faultOf, overStores, repositoryOf } from '../repository/harness.js';
 

@@ -1,10 +1,7 @@
 import type { ClientApplication, User } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { serverCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
+import { type AnyResource, createRepository, serverCaller, signIn } from '../../src/index.js';
+import { SERVER_SCOPE } from '../../src/store.js';
 import { codeOf, overStores } from '../repository/harness.js';
 
 const user: User = { resourceType: 'User', id: 'u', firstName: 'Ann', lastName: 'Lee', email: 'ann@example.org' };

@@ -1,7 +1,7 @@
 import type { AccessPolicy, Resource } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
-import { testPolicy } from '../../src/test-service/test-policy.js';
+import { testPolicy } from '../../src/test-service.js';
 import { codeOf } from '../repository/harness.js';
 
 const resources: readonly Resource[] = [

@@ -1,18 +1,21 @@
 import { expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { toAuditEvent } from '../../src/audit/audit-event.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { createBot } from '../../src/projects/clients/create-client.js';
-import { updateBot } from '../../src/projects/clients/update-client.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { searchMembers } from '../../src/projects/members/search-members.js';
-import { updateMember } from '../../src/projects/members/update-member.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import {
+  type AuditRecord,
+  createBot,
+  createProject,
+  createRepository,
+  executeFhirGraphql,
+  importBundle,
+  importNdjson,
+  invite,
+  type ResourceStore,
+  searchMembers,
+  serverCaller,
+  systemCaller,
+  toAuditEvent,
+  updateBot,
+  updateMember,
+} from '../../src/index.js';
 import { codeOf, overStores } from '../repository/harness.js';
 
 /** Two projects, each with a member: Ann in the north, Bob in the south. */

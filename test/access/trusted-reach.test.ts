@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import { FhirError, MemoryStore, serverCaller, systemCaller } from '../../src/index.js';
+import type { ReadResult, ResourceKey } from '../../src/store.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
 import {
   isSystemBot,
@@ -8,11 +9,7 @@ import {
   restsOnStored,
   withWhatStays,
 } from '../../src/access/write/decide-trusted.js';
-import { FhirError } from '../../src/fhir/error.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import type { ResourceKey } from '../../src/store/resource-key.js';
-import type { ReadResult } from '../../src/store/stored-resource.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 
 type Put = GuardedWrite & { kind: 'put' };
 const put = (type: string, id: string, more: object = {}, elements: object = {}): Put => ({

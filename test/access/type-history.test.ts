@@ -1,13 +1,9 @@
 import { expect, test } from 'vitest';
-import { systemCaller, type Caller } from '../../src/access/caller.js';
+import { type Caller, MemoryStore, type ResourceStore, systemCaller } from '../../src/index.js';
+import type { CallOptions, Criteria, TypeHistoryEntry } from '../../src/store.js';
+import { put, resourceOf } from '../support/kit.js';
 import type { GuardedTypeHistory } from '../../src/access/contract.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
-import type { CallOptions } from '../../src/store/call-options.js';
-import type { TypeHistoryEntry } from '../../src/store/history.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { put, resourceOf } from '../../src/testing/conformance-case.js';
 import { faultOf, signedIn, system, type Membership } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';
 

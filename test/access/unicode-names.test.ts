@@ -1,17 +1,19 @@
 import type { Bundle, Patient } from '@medplum/fhirtypes';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
+import {
+  createRepository,
+  executeFhirGraphql,
+  importBundle,
+  importNdjson,
+  invite,
+  MemoryStore,
+  type Repository,
+  type ResourceStore,
+  signIn,
+  systemCaller,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { normalizeEmail } from '../../src/access/write/stamp.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { Repository } from '../../src/repository/repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { outcomeOf } from '../fuzz/safe-outcome.js';
 import { fill, plain } from './world.js';
 

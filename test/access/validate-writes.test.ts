@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import { extendDefinitions } from '../../src/definitions.js';
+import { FhirError, MemoryStore, serverCaller, systemCaller } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
 import { LENIENT, validatingWrite, validationFor } from '../../src/access/write/validate-writes.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
 import { fhirPathLibrary, forgetFhirPath, loadFhirPath } from '../../src/fhirpath/library.js';
 import { inOneGo } from '../../src/platform/pace.js';
-import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { countCalls } from '../graphql/counting-store.js';
 import { definition } from '../profiles/us-core.js';
 import { system } from '../repository/harness.js';

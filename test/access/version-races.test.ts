@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Caller } from '../../src/access/caller.js';
+import { type Caller, createRepository, executeFhirGraphql, MemoryStore, type ResourceStore } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { maskError } from '../../src/fhir/error.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { enrol, type RuleJson } from './policies.js';
 import { fill, plain, type Json } from './world.js';
 

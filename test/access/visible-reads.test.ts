@@ -1,13 +1,16 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
+import {
+  type Caller,
+  type Interaction,
+  MemoryStore,
+  type ResourceStore,
+  serverCaller,
+  systemCaller,
+} from '../../src/index.js';
+import type { Criteria, HistoryPage, ReadResult, ResourceKey } from '../../src/store.js';
 import { historyVisible, readVisible } from '../../src/access/read/visible-reads.js';
-import { unrestrictedRule, type AccessRule, type Interaction } from '../../src/access/rule.js';
-import { ALL, type Criteria } from '../../src/search/criteria/criteria.js';
-import type { HistoryPage } from '../../src/store/history.js';
-import type { ResourceKey } from '../../src/store/resource-key.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import type { ReadResult } from '../../src/store/stored-resource.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
+import { ALL } from '../../src/search/criteria/criteria.js';
 import { caller as member } from './decisions.js';
 import { plain } from './world.js';
 

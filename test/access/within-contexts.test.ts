@@ -1,8 +1,8 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { type Criteria, R4 } from '../../src/store.js';
 import { expect, test } from 'vitest';
 import { withinContexts } from '../../src/access/caller.js';
 import { unrestrictedRule, type AccessRule, type AccessRules } from '../../src/access/rule.js';
-import { ALL, and, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
+import { ALL, and, not, or } from '../../src/search/criteria/criteria.js';
 
 const WITHOUT: Criteria = {
   kind: 'match',

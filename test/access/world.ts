@@ -1,8 +1,6 @@
 import fc from 'fast-check';
-import { serverCaller } from '../../src/access/caller.js';
+import { type AnyResource, type ResourceStore, serverCaller } from '../../src/index.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import type { ResourceStore } from '../../src/store/store.js';
 
 /** Resources as tests write them. */
 export type Json = { readonly [name: string]: unknown };

@@ -1,10 +1,7 @@
-import type { AnyResource } from '../../src/fhir/resource.js';
+import { type AnyResource, importBundle, MemoryStore, type ResourceStore } from '../../src/index.js';
 import type { Bundle, RelatedPerson, Resource } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
 import { maskError } from '../../src/fhir/error.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, faultOf, repositoryOf, signedIn, system, type Membership } from '../repository/harness.js';
 
 type Rules = NonNullable<Membership['rules']>;

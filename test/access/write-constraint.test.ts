@@ -1,11 +1,10 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { checkPolicies } from '../../src/access/explain/check-policies.js';
+import { checkPolicies } from '../../src/access.js';
+import { type AnyResource, FhirError, MemoryStore } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { assertWriteConstraint, loadForPolicies } from '../../src/access/policy/write-constraint.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource, JsonObject } from '../../src/fhir/resource.js';
+import type { JsonObject } from '../../src/fhir/resource.js';
 import { forgetFhirPath, loadFhirPath } from '../../src/fhirpath/library.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 
 /** Expressions that no cache has seen. */
 let serial = 0;

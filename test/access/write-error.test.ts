@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { failedIndex, withIndex, withoutIndex } from '../../src/access/contract.js';
-import { FhirError } from '../../src/fhir/error.js';
+import { FhirError } from '../../src/index.js';
 
 test('the position of a write is added to the details of an error, and removed from them', () => {
   const cause = new Error('below');

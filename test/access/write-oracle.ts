@@ -1,7 +1,7 @@
 import { loadFhirPath } from '../../src/fhirpath/library.js';
-import { R4 } from '../../src/fhir/r4.js';
+import type { AnyResource } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { isDeepStrictEqual } from 'node:util';
-import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath } from '../../src/fhirpath/compile.js';
 import type { Oracle, OracleRule } from './oracle.js';
 import type { Json } from './world.js';

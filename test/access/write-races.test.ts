@@ -1,13 +1,15 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { serverCaller } from '../../src/access/caller.js';
+import {
+  createRepository,
+  executeFhirGraphql,
+  importBundle,
+  MemoryStore,
+  type ResourceStore,
+  serverCaller,
+} from '../../src/index.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { maskError } from '../../src/fhir/error.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { cases, SEED } from '../support/chance.js';
 import { enrol, type RuleJson } from './policies.js';
 import { fill, plain } from './world.js';

@@ -1,8 +1,8 @@
-import { R4 } from '../../src/fhir/r4.js';
+import type { AnyResource } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { WrittenResources } from '../../src/access/evaluate/written-resources.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
 import { cases, SEED } from '../support/chance.js';
 
 const NOW = Date.parse('2024-01-02T03:04:05Z');

@@ -4,10 +4,10 @@ import { appendFileSync, readdirSync, readFileSync, renameSync, statSync, utimes
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
-import { FileAuditJournal, type FileAuditJournalOptions } from '../../src/audit-journal/file-audit-journal.js';
+import { FileAuditJournal, type FileAuditJournalOptions } from '../../src/audit-journal.js';
+import type { FhirError } from '../../src/index.js';
 import { linesOf } from '../../src/audit-journal/journal-file.js';
 import { ownerText, ownOwner } from '../../src/audit-journal/journal-folder.js';
-import type { FhirError } from '../../src/fhir/error.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { onceTestEnds } from '../support/after-tests.js';
 import { warningsOf } from '../support/warnings.js';

@@ -1,16 +1,19 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { AUDIT_LOG_PROJECT } from '../../src/audit/log/chain.js';
-import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
-import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { initialize } from '../../src/projects/clients/initialize.js';
-import { eraseResource } from '../../src/projects/erasure/erase-resource.js';
-import { deleteProject } from '../../src/projects/project/delete-project.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import {
+  AUDIT_LOG_PROJECT,
+  createAuditLog,
+  createRepository,
+  deleteProject,
+  eraseResource,
+  FhirError,
+  importBundle,
+  initialize,
+  MemoryStore,
+  type ResourceStore,
+  serverCaller,
+  systemCaller,
+  verifyAuditLog,
+} from '../../src/index.js';
 import { codeOf, overStores } from '../repository/harness.js';
 import { postgresStore } from '../stores/postgres/store.js';
 import { storeWith } from '../support/store-with.js';

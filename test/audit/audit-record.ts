@@ -1,4 +1,4 @@
-import type { AuditRecord } from '../../src/audit/audit-record.js';
+import type { AuditRecord } from '../../src/index.js';
 
 /** A record of a read of one patient. */
 export function readOf(id: string, more: Partial<AuditRecord> = {}): AuditRecord {

@@ -1,7 +1,6 @@
 import type { AuditEvent } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { toAuditEvent } from '../../src/audit/audit-event.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
+import { type AuditRecord, toAuditEvent } from '../../src/index.js';
 import { chained, GENESIS, linkOf, logEvent } from '../../src/audit/log/chain.js';
 import { readOf } from './audit-record.js';
 

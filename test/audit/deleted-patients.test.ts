@@ -1,15 +1,17 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { erasePatient } from '../../src/projects/erasure/erase-patient.js';
-import { eraseResource } from '../../src/projects/erasure/erase-resource.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { Repository } from '../../src/repository/repository.js';
-import { searchAuditLog } from '../../src/repository/search-audit-log.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import {
+  type AuditRecord,
+  createAuditLog,
+  createRepository,
+  erasePatient,
+  eraseResource,
+  executeFhirGraphql,
+  MemoryStore,
+  type Repository,
+  searchAuditLog,
+  systemCaller,
+} from '../../src/index.js';
 import { onceTestEnds } from '../support/after-tests.js';
 
 /** A project with an audit of its requests. */

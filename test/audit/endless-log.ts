@@ -2,11 +2,9 @@
 // heads that it received and, with a journal, the patients of accepted records.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { FileAuditJournal } from '../../src/audit-journal/file-audit-journal.js';
-import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
-import type { AuditJournal } from '../../src/audit/log/delivery.js';
-import { SqliteAuditJournal } from '../../src/stores/sqlite/audit-journal.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { FileAuditJournal } from '../../src/audit-journal.js';
+import { type AuditJournal, createAuditLog } from '../../src/index.js';
+import { SqliteAuditJournal, SqliteStore } from '../../src/sqlite.js';
 import { readOf } from './audit-record.js';
 
 const [, , file, journalPath, kind] = process.argv;

@@ -1,6 +1,5 @@
 import type { AuditEvent } from '@medplum/fhirtypes';
-import { AUDIT_LOG_PROJECT } from '../../src/audit/log/chain.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import { AUDIT_LOG_PROJECT, type ResourceStore } from '../../src/index.js';
 
 /** The events of a log, in the order of segments and sequences. */
 export async function eventsIn(store: ResourceStore): Promise<readonly AuditEvent[]> {

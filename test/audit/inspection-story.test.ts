@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { FileAuditJournal } from '../../src/audit-journal/file-audit-journal.js';
-import { SqliteAuditJournal } from '../../src/stores/sqlite/audit-journal.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { FileAuditJournal } from '../../src/audit-journal.js';
+import { SqliteAuditJournal, SqliteStore } from '../../src/sqlite.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { inspect, MARK } from './inspection.js';
 

@@ -1,22 +1,26 @@
 import type { AuditEvent } from '@medplum/fhirtypes';
 import { expect } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { breakGlass } from '../../src/access/sign-in/break-glass.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { AUDIT_LOG_PROJECT, type AuditHead } from '../../src/audit/log/chain.js';
-import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
-import type { AuditJournal } from '../../src/audit/log/delivery.js';
-import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
+import {
+  acceptInvitation,
+  AUDIT_LOG_PROJECT,
+  type AuditHead,
+  type AuditJournal,
+  breakGlass,
+  createAuditLog,
+  createRepository,
+  deleteProject,
+  erasePatient,
+  executeFhirGraphql,
+  invite,
+  type ResourceStore,
+  revokeSessions,
+  searchAuditLog,
+  serverCaller,
+  signIn,
+  systemCaller,
+  verifyAuditLog,
+} from '../../src/index.js';
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { acceptInvitation } from '../../src/projects/accept/accept-invitation.js';
-import { erasePatient } from '../../src/projects/erasure/erase-patient.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { revokeSessions } from '../../src/projects/members/revoke-sessions.js';
-import { deleteProject } from '../../src/projects/project/delete-project.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { searchAuditLog } from '../../src/repository/search-audit-log.js';
-import type { ResourceStore } from '../../src/store/store.js';
 import { keepingMailer, openClinic, person, rejection } from '../projects/harness.js';
 
 /** A word of the content that is erased. */

@@ -1,15 +1,17 @@
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
-import type { AuditJournal } from '../../src/audit/log/delivery.js';
-import { FileAuditJournal, type FileAuditJournalOptions } from '../../src/audit-journal/file-audit-journal.js';
-import type { AuditHead } from '../../src/audit/log/chain.js';
-import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
+import { FileAuditJournal, type FileAuditJournalOptions } from '../../src/audit-journal.js';
+import {
+  type AuditHead,
+  type AuditJournal,
+  createAuditLog,
+  FhirError,
+  MemoryStore,
+  type ResourceStore,
+  verifyAuditLog,
+} from '../../src/index.js';
+import { SqliteAuditJournal } from '../../src/sqlite.js';
 import { RETRY } from '../../src/audit/log/delivery.js';
-import { FhirError } from '../../src/fhir/error.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteAuditJournal } from '../../src/stores/sqlite/audit-journal.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { onceTestEnds } from '../support/after-tests.js';
 import { storeWith } from '../support/store-with.js';

@@ -1,15 +1,17 @@
 import type { AuditEvent } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { AUDIT_LOG_PROJECT, type AuditHead } from '../../src/audit/log/chain.js';
-import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
-import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import {
+  type AnyResource,
+  AUDIT_LOG_PROJECT,
+  type AuditHead,
+  createAuditLog,
+  FhirError,
+  type ResourceStore,
+  verifyAuditLog,
+} from '../../src/index.js';
+import { SqliteAuditJournal } from '../../src/sqlite.js';
+import { R4, type Write } from '../../src/store.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import type { Write } from '../../src/store/write.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { SqliteAuditJournal } from '../../src/stores/sqlite/audit-journal.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { storeWith } from '../support/store-with.js';
 import { readOf } from './audit-record.js';

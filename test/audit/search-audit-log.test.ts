@@ -1,11 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Caller, serverCaller, systemCaller } from '../../src/access/caller.js';
-import { AUDIT_LOG_PROJECT } from '../../src/audit/log/chain.js';
-import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { searchAuditLog } from '../../src/repository/search-audit-log.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import {
+  AUDIT_LOG_PROJECT,
+  type Caller,
+  createAuditLog,
+  createRepository,
+  executeFhirGraphql,
+  MemoryStore,
+  searchAuditLog,
+  serverCaller,
+  systemCaller,
+} from '../../src/index.js';
 import { codeOf, signedIn, system } from '../repository/harness.js';
 
 const store = new MemoryStore();

@@ -1,13 +1,17 @@
 import type { AuditEvent } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { AUDIT_LOG_PROJECT, type AuditHead, chained, GENESIS, logEvent } from '../../src/audit/log/chain.js';
-import { createAuditLog } from '../../src/audit/log/create-audit-log.js';
-import { verifyAuditLog } from '../../src/audit/log/verify-audit-log.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import type { Write } from '../../src/store/write.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import {
+  AUDIT_LOG_PROJECT,
+  type AuditHead,
+  createAuditLog,
+  MemoryStore,
+  type ResourceStore,
+  verifyAuditLog,
+} from '../../src/index.js';
+import type { Write } from '../../src/store.js';
+import { below, createRandom, oneOf } from '../support/kit.js';
+import { chained, GENESIS, logEvent } from '../../src/audit/log/chain.js';
 import { OWN_EXTENSIONS } from '../../src/fhir/own-extensions.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 import { readOf } from './audit-record.js';
 import { eventsIn } from './events-in.js';

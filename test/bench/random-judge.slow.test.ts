@@ -5,12 +5,12 @@ import { afterAll, expect, test } from 'vitest';
 import { checkRandom } from '../../bench/scale/random/check-random.js';
 import { randomQuestions } from '../../bench/scale/random/questions.js';
 import { PROJECT, randomContents, randomDataOf } from '../../bench/scale/random/random-contents.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { createRandom } from '../support/kit.js';
 import { indexPostgres, indexSqlite, readers, useSmallIndexes, useUsualWay } from '../stores/questions/index-work.js';
 import { postgresPool } from '../stores/postgres/pool.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
-import { createRandom } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 
 // As `npm run bench:scale -- --part random --size 20000 --check` does, over stores with an index of broad questions.

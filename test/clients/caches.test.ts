@@ -5,10 +5,9 @@ import { readFileSync } from 'node:fs';
 import relay from 'relay-runtime';
 import { describe, expect, test } from 'vitest';
 import { dataIdFromObject, getDataID, keys, possibleTypes } from '../../src/client.js';
-import { R4 } from '../../src/fhir/r4.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
-import { toHttpResponse } from '../../src/http/to-http-response.js';
+import { readGraphqlRequest } from '../../src/http.js';
+import { executeFhirGraphql, toHttpResponse } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { caller, openClinic, put, type Sample } from '../graphql/harness.js';
 
 // The caches of three clients, each over the engine, with two patients whose prescriptions contain a medication "med".

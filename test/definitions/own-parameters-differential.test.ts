@@ -1,6 +1,6 @@
 import { test } from 'vitest';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { MemoryStore } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { SEED } from '../support/chance.js';
 import { searchByRandomParameters } from './random-searches.js';
 

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { extendDefinitions, R4 } from '../../src/definitions.js';
 import { createRepository, signIn } from '../../src/index.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { signedIn } from '../repository/harness.js';
 import {
   describeNewParameters,

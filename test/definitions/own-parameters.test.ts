@@ -1,9 +1,8 @@
 import type { Bundle, CapabilityStatement, Resource } from '@medplum/fhirtypes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { extendDefinitions, R4 } from '../../src/definitions.js';
-import { printFhirSchema } from '../../src/index.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { MemoryStore, printFhirSchema } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { codeOf, member } from '../repository/harness.js';
 import { openService, type Service } from '../http/handler/open-service.js';
 import { EXTENSIONS, searchParameter } from './search-parameters.js';

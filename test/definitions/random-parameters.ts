@@ -1,8 +1,7 @@
-import type { ElementDefinition, SearchParameterType } from '../../src/fhir/model/definition-types.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
+import type { ElementDefinition, FhirModel, SearchParameterType } from '../../src/store.js';
+import { below, oneOf } from '../support/kit.js';
 import { valueIndexer } from '../../src/search/index/index-values.js';
-import { below, oneOf } from '../../src/testing/random.js';
 import { searchParameter } from './search-parameters.js';
 
 const TYPES = ['token', 'date', 'number', 'quantity', 'reference', 'uri', 'string'] as const;

@@ -1,13 +1,9 @@
 import { expect } from 'vitest';
 import { extendDefinitions, R4 } from '../../src/definitions.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { indexEntries } from '../../src/search/index/index-resource.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { put } from '../../src/testing/conformance-case.js';
-import { createRandom } from '../../src/testing/random.js';
-import { randomResources } from '../../src/testing/random-resources.js';
+import type { AnyResource, ResourceStore } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { type FhirModel, indexEntries } from '../../src/store.js';
+import { createRandom, put, randomResources } from '../support/kit.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../support/chance.js';
 import { randomParameters } from './random-parameters.js';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { extendDefinitions, R4 } from '../../src/definitions.js';
-import type { FhirModel } from '../../src/store.js';
+import type { FhirModel, ReindexOptions } from '../../src/store.js';
 import { createRepository, executeFhirGraphql, systemCaller, type ResourceStore } from '../../src/index.js';
-import type { ReindexOptions } from '../../src/stores/sql/reindex.js';
 import { signedIn, system } from '../repository/harness.js';
 import { EXTENSIONS, searchParameter } from './search-parameters.js';
 

@@ -1,4 +1,4 @@
-import type { AnyResource } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
 
 /** A SearchParameter resource with values for the elements that most tests ignore. */
 export function searchParameter(elements: {

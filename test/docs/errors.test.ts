@@ -23,7 +23,7 @@ import {
   updateMember,
 } from '../../src/index.js';
 import { SqliteStore } from '../../src/sqlite.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
+import { SERVER_SCOPE } from '../../src/store.js';
 import { readPage } from '../support/pages.js';
 
 /** A project with one member, Ann. */

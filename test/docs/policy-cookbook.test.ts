@@ -1,9 +1,8 @@
 import type { AccessPolicy, Resource } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { type PolicyCase, testPolicy } from '../../src/test-service/test-policy.js';
+import { MemoryStore, type ResourceStore } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { type PolicyCase, testPolicy } from '../../src/test-service.js';
 import { blocksOf } from '../support/markdown.js';
 import { readPage } from '../support/pages.js';
 import cases from './policy-cookbook.json' with { type: 'json' };

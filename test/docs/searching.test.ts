@@ -1,11 +1,7 @@
 import type { Resource } from '@medplum/fhirtypes';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { Repository } from '../../src/repository/repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { createRepository, FhirError, MemoryStore, type Repository, systemCaller } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { readPage, readResources } from '../support/pages.js';
 
 const guide = readPage('searching');

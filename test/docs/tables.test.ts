@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import { DEFAULT_LIMITS } from '../../src/index.js';
 import { searchParametersPage } from '../../tools/site/search-parameters.js';
 import { readPage } from '../support/pages.js';

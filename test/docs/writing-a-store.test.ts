@@ -1,7 +1,6 @@
-import { R4 } from '../../src/fhir/r4.js';
 import type { Patient } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { indexEntries } from '../../src/store.js';
+import { indexEntries, R4 } from '../../src/store.js';
 import { readPage } from '../support/pages.js';
 
 const GUIDE = readPage('writing-a-store');

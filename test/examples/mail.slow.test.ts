@@ -4,10 +4,7 @@ import type { Email } from 'postal-mime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { smtpMailer } from '../../examples/mail/smtp-mailer.js';
 import { tellMailStory } from '../../examples/mail/story.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { initialize } from '../../src/projects/clients/initialize.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { createProject, initialize, invite, MemoryStore } from '../../src/index.js';
 import { LOADER } from '../support/load-typescript.js';
 import { type MailBox, openMailBox } from '../support/mail-box.js';
 

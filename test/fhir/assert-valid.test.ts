@@ -1,7 +1,7 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { FhirError } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { describe, expect, it } from 'vitest';
 import { assertValidResource, type ValidationOptions } from '../../src/fhir/validate-resource.js';
-import { FhirError } from '../../src/fhir/error.js';
 
 function refusal(resource: unknown, options: ValidationOptions = {}): FhirError | undefined {
   try {

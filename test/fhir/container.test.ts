@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { Container, type ResolvedReference } from '../../src/fhir/container.js';
-import type { AnyResource, JsonObject } from '../../src/fhir/resource.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import type { AnyResource } from '../../src/index.js';
+import { below, createRandom, oneOf } from '../support/kit.js';
+import type { JsonObject } from '../../src/fhir/resource.js';
 import { cases, SEED } from '../support/chance.js';
 
 const OWN = 'http://own.example/fhir';

@@ -1,7 +1,7 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { parseJson } from '../../src/http.js';
+import { FhirError } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { expect, test } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import { parseJson } from '../../src/fhir/json/parse-json.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
 
 test('the details of an error are typed by its code', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
+import { FhirError } from '../../src/index.js';
 
 const fault = new Error('disk');
 const error = new FhirError('conflict', 'Taken', {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import * as texts from '../../src/fhir/r4-definitions.js';
 import { parameterFingerprints } from '../../src/search/index/parameter-fingerprints.js';
 import { modelWith } from '../stores/models.js';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { invariantsOf } from '../../src/fhir/validation/type-plan.js';
 import type { JsonObject } from '../../src/fhir/resource.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import { compileTypedFhirPath } from '../../src/fhirpath/compile.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
 

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { parseJson } from '../../src/fhir/json/parse-json.js';
-import { stringifyJson } from '../../src/fhir/json/stringify-json.js';
+import { parseJson, stringifyJson } from '../../src/http.js';
+import type { AnyResource } from '../../src/index.js';
 import { applyJsonPatch } from '../../src/fhir/json-patch.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
 
 const doubling = (times: number): object[] =>
   Array.from({ length: times }, () => ({ op: 'copy', from: '/name', path: '/name/0/extension' }));

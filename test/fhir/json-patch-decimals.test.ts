@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { applyJsonPatch } from '../../src/fhir/json-patch.js';
-import { parseJson } from '../../src/fhir/json/parse-json.js';
-import { stringifyJson } from '../../src/fhir/json/stringify-json.js';
-import { type FhirError } from '../../src/fhir/error.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import { parseJson, stringifyJson } from '../../src/http.js';
+import type { AnyResource, FhirError } from '../../src/index.js';
 
 const START =
   '{"resourceType":"R","q":{"value":1.00,"unit":"kg"},"list":[1.0,1,2.50],"items":[{"value":3.0},{"value":3}]}';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { applyJsonPatch, type JsonPatchOperation } from '../../src/fhir/json-patch.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import { applyJsonPatch } from '../../src/fhir/json-patch.js';
 import { codeOf, system } from '../repository/harness.js';
-import { MemoryStore } from '../../src/index.js';
+import { type AnyResource, type JsonPatchOperation, MemoryStore } from '../../src/index.js';
 
 const SIZE = 5_000;
 const LONG: AnyResource = {

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { expect, test, vi } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
 
 test('a resource of half the limit is measured without its JSON text', () => {

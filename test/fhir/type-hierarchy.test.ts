@@ -1,4 +1,4 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import { describe, expect, it } from 'vitest';
 import { fhirPathModel, loadFhirPath } from '../../src/fhirpath/library.js';
 

@@ -1,4 +1,4 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import fc from 'fast-check';
 import fhirpath, { type Model } from 'fhirpath';
 import r4 from 'fhirpath/fhir-context/r4/index.js';

@@ -1,4 +1,4 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

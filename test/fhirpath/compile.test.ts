@@ -1,8 +1,8 @@
 import { loadFhirPath } from '../../src/fhirpath/library.js';
-import { R4 } from '../../src/fhir/r4.js';
+import { FhirError } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
 import { compileFhirPath, compileTypedFhirPath, fhirpathFilter } from '../../src/fhirpath/compile.js';
 
 await loadFhirPath();

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import {
+  type AnyResource,
+  type Caller,
   createRepository,
   executeFhirGraphql,
   explainFhirGraphql,
@@ -7,18 +9,14 @@ import {
   MemoryStore,
   signIn,
   systemCaller,
-  type Caller,
 } from '../../src/index.js';
-import { checkPolicies } from '../../src/access/explain/check-policies.js';
+import { checkPolicies } from '../../src/access.js';
+import { indexEntries, R4, SERVER_SCOPE } from '../../src/store.js';
 import { SqliteStore } from '../../src/sqlite.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath } from '../../src/fhirpath/compile.js';
 import { fhirPathLibrary, fhirPathModel, forgetFhirPath, loadFhirPath } from '../../src/fhirpath/library.js';
 import { PACE } from '../../src/platform/pace.js';
-import { indexEntries } from '../../src/search/index/index-resource.js';
 import { indexNeedsFhirPath } from '../../src/search/index/prepare-model.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
 import { otherModel } from '../model/other-model.js';
 import { countTurns } from '../support/count-turns.js';
 

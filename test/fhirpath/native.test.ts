@@ -1,9 +1,8 @@
 import { loadFhirPath } from '../../src/fhirpath/library.js';
-import { R4 } from '../../src/fhir/r4.js';
+import { type AnyResource, FhirError } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
 import { compileFhirPath, compileTypedFhirPath } from '../../src/fhirpath/compile.js';
 import { compileNative } from '../../src/fhirpath/native/compile-node.js';
 import { StepBudget } from '../../src/fhirpath/step-budget.js';

@@ -1,11 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
+import { createRepository, executeFhirGraphql, MemoryStore, systemCaller } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { compileFhirPath } from '../../src/fhirpath/compile.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
-import { R4 } from '../../src/fhir/r4.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 
 beforeAll(() => loadFhirPath());
 

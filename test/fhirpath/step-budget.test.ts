@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
+import { FhirError } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { compileFhirPath } from '../../src/fhirpath/compile.js';
 import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { Pattern } from '../../src/fhirpath/text-functions.js';

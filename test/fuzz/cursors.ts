@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { executeFhirGraphql } from '../../src/index.js';
 import { RESOURCES } from './seeds.js';
 import { openWorld, PROJECT, STORES } from './world.js';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ResourceStore } from '../../src/store/store.js';
+import type { ResourceStore } from '../../src/index.js';
 import type { Tally } from '../support/long-report.js';
 import * as reading from './reading-surfaces.js';
 import { REGRESSIONS } from './regressions.js';

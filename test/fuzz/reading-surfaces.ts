@@ -1,10 +1,12 @@
 import fc from 'fast-check';
-import type { Dialect } from '../../src/graphql/dialect.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
-import type { HttpRequest } from '../../src/http/http-types.js';
-import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
-import { toHttpResponse } from '../../src/http/to-http-response.js';
+import { readGraphqlRequest } from '../../src/http.js';
+import {
+  type Dialect,
+  executeFhirGraphql,
+  explainFhirGraphql,
+  type HttpRequest,
+  toHttpResponse,
+} from '../../src/index.js';
 import { grammarDocuments } from './graphql-grammar.js';
 import { AWKWARD_TEXTS, mutatedTexts, mutatedValues } from './mutate.js';
 import { answerOf, outcomeOf } from './safe-outcome.js';

@@ -1,5 +1,4 @@
-import { ERROR_CODES, FhirError } from '../../src/fhir/error.js';
-import type { FhirGraphqlResult } from '../../src/graphql/execute-fhir-graphql.js';
+import { ERROR_CODES, FhirError, type FhirGraphqlResult } from '../../src/index.js';
 
 /** The name of every person in the resources of these tests. No error may contain it. */
 export const CANARY = 'Kanarienvogel';

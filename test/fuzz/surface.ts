@@ -1,7 +1,6 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import type fc from 'fast-check';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { type FhirGraphqlContext } from '../../src/graphql/context.js';
+import { executeFhirGraphql, type FhirGraphqlContext } from '../../src/index.js';
 import { answerOf } from './safe-outcome.js';
 import type { World } from './world.js';
 

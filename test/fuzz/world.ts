@@ -1,10 +1,14 @@
-import { serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
+import {
+  type Caller,
+  createRepository,
+  MemoryStore,
+  type Repository,
+  type ResourceStore,
+  serverCaller,
+  systemCaller,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { Repository } from '../../src/repository/repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import type { Sample } from '../graphql/harness.js';
 
 export const PROJECT = 'fuzz';

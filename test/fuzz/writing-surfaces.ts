@@ -1,14 +1,16 @@
 import type { Bundle, Patient, Resource, ResourceType } from '@medplum/fhirtypes';
 import fc from 'fast-check';
-import { systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { JsonPatchOperation } from '../../src/fhir/json-patch.js';
+import {
+  createRepository,
+  importBundle,
+  importNdjson,
+  invite,
+  type InviteBody,
+  type JsonPatchOperation,
+  signIn,
+  systemCaller,
+} from '../../src/index.js';
 import { isJsonObject } from '../../src/fhir/resource.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import type { InviteBody } from '../../src/projects/body/invite-body.js';
-import { createRepository } from '../../src/repository/create-repository.js';
 import type { Sample } from '../graphql/harness.js';
 import { mutatedTexts, mutatedValues } from './mutate.js';
 import { assertSafe, CANARY, outcomeOf } from './safe-outcome.js';

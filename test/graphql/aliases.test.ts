@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Dialect } from '../../src/graphql/dialect.js';
+import type { Dialect } from '../../src/index.js';
 import { cases, SEED } from '../support/chance.js';
 import { failures, openClinic } from './harness.js';
 

@@ -1,9 +1,8 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { type Dialect, printFhirSchema } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { buildSchema, isInterfaceType, isNonNullType, isObjectType } from 'graphql';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { Dialect } from '../../src/graphql/dialect.js';
-import { printFhirSchema } from '../../src/graphql/schema/print-fhir-schema.js';
 import { failures, openClinic, type Sample } from './harness.js';
 
 /** Decisions of this library about open points of the specification: one `describe` per decision. */

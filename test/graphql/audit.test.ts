@@ -1,12 +1,9 @@
 import { expect, test } from 'vitest';
-import { toAuditEvent } from '../../src/audit/audit-event.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { R4 } from '../../src/fhir/r4.js';
+import { type AuditRecord, executeFhirGraphql, MemoryStore, toAuditEvent } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
 import { parse, print } from '../../src/graphql/graphql-js.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 import { sha256Of } from '../../src/platform/crypto.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { signedIn, system } from '../repository/harness.js';
 import { caller, openClinic, type Sample } from './harness.js';
 

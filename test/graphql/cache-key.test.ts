@@ -1,11 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Patient } from '@medplum/fhirtypes';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { printFhirSchema } from '../../src/graphql/schema/print-fhir-schema.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import {
+  type AnyResource,
+  createRepository,
+  executeFhirGraphql,
+  MemoryStore,
+  printFhirSchema,
+} from '../../src/index.js';
 import { sparingStore } from '../support/sparing-store.js';
 import { signedIn, system } from '../repository/harness.js';
 import { cases, SEED } from '../support/chance.js';

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import {
+  createFhirGraphql,
+  executeFhirGraphql,
+  explainFhirGraphql,
+  importBundle,
+  type ResourceStore,
+  systemCaller,
+} from '../../src/index.js';
 import { sharedJson, sharedText, syntheaBundles, type TransactionBundle } from '../support/shared.js';
 import { countCalls } from './counting-store.js';
 import { difference, subsetDifference, unorderedKeys, withoutPages, type Order } from './compare-corpus.js';

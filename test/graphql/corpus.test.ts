@@ -1,5 +1,5 @@
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { MemoryStore } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { IS_GRAPHQL_16, IS_WHOLE } from '../support/chance.js';
 import { sparingStore } from '../support/sparing-store.js';

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CallOptions } from '../../src/store/call-options.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { MemoryStore, type ResourceStore } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import type { CallOptions } from '../../src/store.js';
 import { cases } from '../support/chance.js';
 import { storeWith } from '../support/store-with.js';
 import { failures, openClinic, type Clinic, type Sample } from './harness.js';

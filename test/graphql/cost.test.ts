@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RequestCost } from '../../src/graphql/request-cost.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { MemoryStore, type RequestCost, type ResourceStore } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { cases } from '../support/chance.js';
 import { failures, openClinic, type Clinic, type Sample, type Variables } from './harness.js';
 

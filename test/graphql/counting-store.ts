@@ -1,4 +1,4 @@
-import type { ResourceStore } from '../../src/store/store.js';
+import type { ResourceStore } from '../../src/index.js';
 import { storeWith } from '../support/store-with.js';
 
 /** A store that records each call to it: the method and its arguments. */

@@ -1,14 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
-import { createAllowList } from '../../src/graphql/documents/document-lists.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
-import { printFhirSchema } from '../../src/graphql/schema/print-fhir-schema.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import {
+  type AuditRecord,
+  createAllowList,
+  createFhirGraphql,
+  createRepository,
+  executeFhirGraphql,
+  explainFhirGraphql,
+  FhirError,
+  MemoryStore,
+  printFhirSchema,
+  systemCaller,
+} from '../../src/index.js';
 
 const caller = systemCaller('clinic');
 

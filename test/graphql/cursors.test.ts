@@ -1,12 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller, type Caller } from '../../src/access/caller.js';
+import {
+  type Caller,
+  executeFhirGraphql,
+  type FhirGraphqlResult,
+  MemoryStore,
+  type ResourceStore,
+  serverCaller,
+  signIn,
+  systemCaller,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { executeFhirGraphql, type FhirGraphqlResult } from '../../src/graphql/execute-fhir-graphql.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { cases } from '../support/chance.js';
 import { caller, type Clinic, erase, openClinic, put, type Sample, PROJECT } from './harness.js';
 

@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { parseJson } from '../../src/fhir/json/parse-json.js';
-import type { Dialect } from '../../src/graphql/dialect.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
-import { toHttpResponse } from '../../src/http/to-http-response.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { parseJson, readGraphqlRequest } from '../../src/http.js';
+import {
+  type AnyResource,
+  createRepository,
+  type Dialect,
+  executeFhirGraphql,
+  MemoryStore,
+  systemCaller,
+  toHttpResponse,
+} from '../../src/index.js';
 import { sparingStore } from '../support/sparing-store.js';
 
 const caller = systemCaller('clinic');

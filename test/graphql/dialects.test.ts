@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
+import { type AnyResource, type Dialect, executeFhirGraphql, MemoryStore, systemCaller } from '../../src/index.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import type { Dialect } from '../../src/graphql/dialect.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { sparingStore } from '../support/sparing-store.js';
 
 const RESOURCES = [

@@ -1,10 +1,7 @@
 import fc from 'fast-check';
 import { parse } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { createAllowList } from '../../src/graphql/documents/document-lists.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { createAllowList, executeFhirGraphql, MemoryStore, systemCaller } from '../../src/index.js';
 import { cases, SEED } from '../support/chance.js';
 
 const context = { store: new MemoryStore(), caller: systemCaller('p') };

@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
 import { parse } from 'graphql';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import { createAllowList, createAutomaticDocuments } from '../../src/graphql/documents/document-lists.js';
-import { errorCodeOf, type PersistedDocuments, type RequestedDocument } from '../../src/graphql/documents/documents.js';
-import { documentFromRequest } from '../../src/graphql/documents/document-from-request.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { type FhirGraphqlContext } from '../../src/graphql/context.js';
+import { documentFromRequest } from '../../src/http.js';
+import {
+  createAllowList,
+  createAutomaticDocuments,
+  executeFhirGraphql,
+  FhirError,
+  type FhirGraphqlContext,
+  type PersistedDocuments,
+} from '../../src/index.js';
+import { errorCodeOf, type RequestedDocument } from '../../src/graphql/documents/documents.js';
 import { caller, failures, messages, openClinic, type Clinic } from './harness.js';
 
 const QUERY = '{ Patient(id: "ann") { gender } }';

@@ -2,12 +2,11 @@ import { GraphQLSchema, graphql, parse, validate, validateSchema } from 'graphql
 import type { GraphQLEnumType, GraphQLInputObjectType, GraphQLObjectType } from 'graphql/index.js';
 import { describe, expect, test } from 'vitest';
 import { enumOf } from '../../src/graphql/schema/enums.js';
-import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
-import { validateFhirGraphql } from '../../src/graphql/validate-documents/validate-fhir-graphql.js';
+import { createFhirGraphql, validateFhirGraphql } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
+import { below, createRandom, oneOf } from '../support/kit.js';
 import { codeNames, codeOf } from '../../src/graphql/schema/code-names.js';
 import { completeSchema } from '../../src/graphql/schema/complete-schema.js';
-import { R4 } from '../../src/fhir/r4.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, IS_WHOLE, SEED } from '../support/chance.js';
 import { caller, messages, openClinic, PROJECT } from './harness.js';
 

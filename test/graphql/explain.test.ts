@@ -1,20 +1,21 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { QUERIES } from '../../bench/queries.js';
-import { systemCaller, type Caller } from '../../src/access/caller.js';
+import {
+  type Caller,
+  executeFhirGraphql,
+  type ExplainedCall,
+  explainFhirGraphql,
+  type FhirError,
+  type FhirGraphqlContext,
+  MemoryStore,
+  type ResourceStore,
+  systemCaller,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import type { SearchQuery } from '../../src/store.js';
+import { createRandom, put as putWrite, randomResources } from '../support/kit.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import type { FhirError } from '../../src/fhir/error.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { type FhirGraphqlContext } from '../../src/graphql/context.js';
-import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
-import type { ExplainedCall } from '../../src/graphql/explain/explained-plan.js';
 import { describeCriteria } from '../../src/search/criteria/describe-criteria.js';
-import type { SearchQuery } from '../../src/store/search-query.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { put as putWrite } from '../../src/testing/conformance-case.js';
-import { createRandom } from '../../src/testing/random.js';
-import { randomResources } from '../../src/testing/random-resources.js';
 import { signedIn, system } from '../repository/harness.js';
 import { blocksOf } from '../support/markdown.js';
 import { readPage } from '../support/pages.js';

@@ -1,4 +1,4 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import fc from 'fast-check';
 import { parseValue, print, visit } from 'graphql/index.js';
 import { describe, expect, test } from 'vitest';

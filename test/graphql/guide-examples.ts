@@ -1,5 +1,4 @@
-import type { ResponseError } from '../../src/graphql/execute/response-errors.js';
-import type { FhirGraphqlResult } from '../../src/graphql/execute-fhir-graphql.js';
+import type { FhirGraphqlResult, ResponseError } from '../../src/index.js';
 import { blocksOf } from '../support/markdown.js';
 import type { Variables } from './harness.js';
 

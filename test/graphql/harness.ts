@@ -1,9 +1,12 @@
-import { systemCaller } from '../../src/access/caller.js';
-import { executeFhirGraphql, type FhirGraphqlResult } from '../../src/graphql/execute-fhir-graphql.js';
-import { type FhirGraphqlContext } from '../../src/graphql/context.js';
-import type { ReferenceTarget } from '../../src/store/resource-key.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import {
+  executeFhirGraphql,
+  type FhirGraphqlContext,
+  type FhirGraphqlResult,
+  MemoryStore,
+  type ResourceStore,
+  systemCaller,
+} from '../../src/index.js';
+import type { ReferenceTarget } from '../../src/store.js';
 import { sparingStore } from '../support/sparing-store.js';
 
 export const PROJECT = 'clinic';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { executeFhirGraphql } from '../../src/index.js';
 import { readHl7Cases, storeForHl7Case, HL7_CALLER } from './hl7-manifest.js';
 import { hasShared, sharedJson, sharedText } from '../support/shared.js';
 import { failures } from './harness.js';

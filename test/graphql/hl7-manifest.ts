@@ -1,7 +1,5 @@
-import { systemCaller } from '../../src/access/caller.js';
+import { type AnyResource, MemoryStore, systemCaller } from '../../src/index.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { sharedJson, sharedText } from '../support/shared.js';
 
 /** One of HL7's GraphQL cases; see fhir-test-cases, r4/graphql. */

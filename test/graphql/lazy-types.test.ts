@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import { FhirSchema } from '../../src/graphql/schema/schema.js';
 import { openClinic } from './harness.js';
 

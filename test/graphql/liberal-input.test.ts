@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Dialect } from '../../src/graphql/dialect.js';
+import type { Dialect } from '../../src/index.js';
 import { failures, openClinic, type Variables } from './harness.js';
 
 /** What is taken in both dialects besides strict GraphQL: https://hl7.org/fhir/R4/graphql.html writes it that way. */

@@ -1,10 +1,7 @@
 import { parse } from 'graphql';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { DEFAULT_LIMITS, type Limits } from '../../src/graphql/limits.js';
-import type { HostFields } from '../../src/graphql/schema/host/host-fields.js';
-import type { CallOptions } from '../../src/store/call-options.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { DEFAULT_LIMITS, executeFhirGraphql, type HostFields, type Limits, MemoryStore } from '../../src/index.js';
+import type { CallOptions } from '../../src/store.js';
 import { caller, failures, messages, openClinic, type Clinic, type Sample } from './harness.js';
 import { storeWith } from '../support/store-with.js';
 import { executeBy, ManualClock } from './manual-clock.js';

@@ -1,10 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import { type AnyResource, MemoryStore, systemCaller } from '../../src/index.js';
+import { put } from '../support/kit.js';
 import { PACE } from '../../src/platform/pace.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { sparingStore } from '../support/sparing-store.js';
-import { put } from '../../src/testing/conformance-case.js';
 import { countTurns } from '../support/count-turns.js';
 import { executeBy, ManualClock } from './manual-clock.js';
 

@@ -1,9 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
-import { DEFAULT_LIMITS } from '../../src/graphql/limits.js';
+import { R4 } from '../../src/store.js';
 import { prepareDocument } from '../../src/graphql/prepare-document.js';
 import { DocumentErrors } from '../../src/graphql/prepared-document.js';
-import { executeFhirGraphql, MemoryStore, systemCaller } from '../../src/index.js';
+import { DEFAULT_LIMITS, executeFhirGraphql, MemoryStore, systemCaller } from '../../src/index.js';
 import { PACE } from '../../src/platform/pace.js';
 import { countTurns } from '../support/count-turns.js';
 

@@ -1,11 +1,9 @@
 import { execute, getIntrospectionQuery, type IntrospectionQuery, parse } from 'graphql/index.js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { R4 } from '../../src/fhir/r4.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { executeFhirGraphql, MemoryStore, systemCaller } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { completeSchema } from '../../src/graphql/schema/complete-schema.js';
 import { PACE } from '../../src/platform/pace.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { countTurns } from '../support/count-turns.js';
 
 const { turnMs } = PACE;

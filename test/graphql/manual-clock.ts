@@ -1,11 +1,11 @@
 import { guardStore } from '../../src/access/guarded-store.js';
-import type { FhirGraphqlContext } from '../../src/graphql/context.js';
+import type { FhirGraphqlContext } from '../../src/index.js';
+import { TextBudget } from '../../src/store.js';
 import { type Clock, Deadline } from '../../src/graphql/execute/deadline.js';
 import { executePlan, type Outcome } from '../../src/graphql/execute/execute-plan.js';
 import { withDefaults } from '../../src/graphql/limits.js';
 import { planFor } from '../../src/graphql/plan/plan-cache.js';
 import { prepareRequest, runOptionsOf } from '../../src/graphql/prepare-request.js';
-import { TextBudget } from '../../src/store/text-budget.js';
 
 /** A clock that only a test advances. */
 export class ManualClock implements Clock {

@@ -1,9 +1,6 @@
 import { parse, stripIgnoredCharacters } from 'graphql';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { type FhirGraphqlContext } from '../../src/graphql/context.js';
+import { executeFhirGraphql, FhirError, type FhirGraphqlContext, systemCaller } from '../../src/index.js';
 import { caller, erase, failures, messages, openClinic, type Clinic } from './harness.js';
 import { storeWith } from '../support/store-with.js';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { QUERIES } from '../../bench/queries.js';
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import { parse, Kind, type OperationDefinitionNode } from '../../src/graphql/graphql-js.js';
 import { coerceVariables } from '../../src/graphql/graphql-js-validation.js';
 import { NOT_PLAIN, plainTypeOf, plainValueOf } from '../../src/graphql/plain-variables.js';

@@ -1,11 +1,10 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { DEFAULT_LIMITS, executeFhirGraphql } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { expect, test } from 'vitest';
-import { DEFAULT_LIMITS } from '../../src/graphql/limits.js';
 import { makePlan } from '../../src/graphql/plan/plan-cache.js';
 import type { OperationPlan } from '../../src/graphql/plan/plan.js';
 import { prepareDocument } from '../../src/graphql/prepare-document.js';
 import { caller, openClinic, type Sample } from './harness.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
 
 const CHART = `query ($count: Int) {
   Patient(id: "p") {

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { MemoryStore } from '../../src/index.js';
 import { sparingStore } from '../support/sparing-store.js';
 import { storeWith } from '../support/store-with.js';
 import { openClinic, put, type Clinic } from './harness.js';

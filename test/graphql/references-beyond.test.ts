@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
+import {
+  type AnyResource,
+  executeFhirGraphql,
+  type FhirGraphqlContext,
+  MemoryStore,
+  systemCaller,
+} from '../../src/index.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { type FhirGraphqlContext } from '../../src/graphql/context.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { sparingStore } from '../support/sparing-store.js';
 
 const caller = systemCaller('clinic');

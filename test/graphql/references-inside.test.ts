@@ -1,8 +1,5 @@
 import { expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createRepository } from '../../src/repository/create-repository.js';
+import { type AnyResource, createRepository, executeFhirGraphql, systemCaller } from '../../src/index.js';
 import { overStores, system } from '../repository/harness.js';
 
 const BASE = 'http://own.example/fhir';

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { FhirError, MemoryStore } from '../../src/index.js';
 import { erase, failures, messages, openClinic, put, type Clinic } from './harness.js';
 
 /** One reference per Observation. The id of the Observation describes the reference. */

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import type { Caller } from '../../src/access/caller.js';
+import { type Caller, createRepository, executeFhirGraphql } from '../../src/index.js';
 import { overStores, signedIn, system } from '../repository/harness.js';
 
 const URL = 'http://forms.example/phq';

@@ -1,4 +1,5 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { printFhirSchema } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import {
   buildClientSchema,
   buildSchema,
@@ -20,7 +21,6 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { completeSchema } from '../../src/graphql/schema/complete-schema.js';
 import { fieldsOf } from '../../src/graphql/schema/fields.js';
-import { printFhirSchema } from '../../src/graphql/schema/print-fhir-schema.js';
 import { FhirSchema } from '../../src/graphql/schema/schema.js';
 import { IS_WHOLE } from '../support/chance.js';
 import { hasShared, SHARED, sharedText } from '../support/shared.js';

@@ -10,9 +10,9 @@ import {
   type GraphQLObjectType,
 } from 'graphql/index.js';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
+import { printFhirSchema } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { completeSchema } from '../../src/graphql/schema/complete-schema.js';
-import { printFhirSchema } from '../../src/graphql/schema/print-fhir-schema.js';
 import { messages, openClinic, type Clinic } from './harness.js';
 
 const TYPES = ['Patient', 'Observation', 'Appointment'];

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { put } from '../../src/testing/conformance-case.js';
+import { executeFhirGraphql, type ResourceStore, systemCaller } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { put } from '../support/kit.js';
 import { neverPause } from '../support/never-pause.js';
 import { executeBy, ManualClock } from './manual-clock.js';
 

@@ -1,10 +1,6 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Caller } from '../../src/access/caller.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { type Caller, executeFhirGraphql, explainFhirGraphql, FhirError, MemoryStore } from '../../src/index.js';
 import { signedIn, system } from '../repository/harness.js';
 import { cases, SEED } from '../support/chance.js';
 import { countCalls, type CountingStore } from './counting-store.js';

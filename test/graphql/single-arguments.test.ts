@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { explainFhirGraphql, MemoryStore } from '../../src/index.js';
 import { countCalls } from './counting-store.js';
 import { caller, failures, messages, openClinic } from './harness.js';
 

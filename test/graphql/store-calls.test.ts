@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { MemoryStore } from '../../src/index.js';
 import { countCalls, type CountingStore } from './counting-store.js';
 import { openClinic, type Clinic, type Sample } from './harness.js';
 import { neverPause } from '../support/never-pause.js';

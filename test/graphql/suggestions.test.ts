@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { validateFhirGraphql } from '../../src/graphql/validate-documents/validate-fhir-graphql.js';
+import { validateFhirGraphql } from '../../src/index.js';
 
 async function messagesOf(query: string, dialect?: 'hl7'): Promise<readonly string[]> {
   const found = await validateFhirGraphql(query, { dialect });

@@ -1,10 +1,12 @@
 import { parse } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import type { GraphqlValidationOptions } from '../../src/graphql/validate-documents/validate-fhir-graphql.js';
-import { validateFhirGraphql } from '../../src/graphql/validate-documents/validate-fhir-graphql.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import {
+  executeFhirGraphql,
+  type GraphqlValidationOptions,
+  MemoryStore,
+  systemCaller,
+  validateFhirGraphql,
+} from '../../src/index.js';
 
 async function errorsOf(document: string, options?: GraphqlValidationOptions) {
   const { errors } = await validateFhirGraphql(document, options);

@@ -6,11 +6,8 @@ import { honoHost } from '../../examples/hosts/hono.js';
 import { nodeHttpHost } from '../../examples/hosts/node-http.js';
 import { createService } from '../../examples/hosts/service.js';
 import { createTokens, type Tokens } from '../../examples/hosts/tokens.js';
-import type { FhirHandler } from '../../src/http/exchange/handler-config.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { initialize } from '../../src/projects/clients/initialize.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import type { FhirHandler } from '../../src/http.js';
+import { createProject, initialize, invite, MemoryStore } from '../../src/index.js';
 
 /** Starts a host on loopback. @returns its port and a function that stops it */
 type Start = (handler: FhirHandler) => Promise<{ readonly port: number; readonly stop: () => Promise<void> }>;

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { headerOf, mediaTypeOf } from '../../src/http/http-types.js';
-import { bodyText, readBundleBody, readJsonBody } from '../../src/http/read-body.js';
-import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
+import { readGraphqlRequest, readJsonBody } from '../../src/http.js';
+import { bodyText, readBundleBody } from '../../src/http/read-body.js';
 
 const request = (body: unknown): { headers: object; body: unknown } => ({ headers: {}, body });
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import type { HttpRequest } from '../../src/http/http-types.js';
-import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
+import { readGraphqlRequest } from '../../src/http.js';
+import { FhirError, type HttpRequest } from '../../src/index.js';
 
 const QUERY = '{ PatientList { id } }';
 const JSON_TYPE = { 'content-type': 'application/json' };

@@ -1,12 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { ERROR_CODES, type ErrorCode, FhirError } from '../../src/fhir/error.js';
-import { systemCaller } from '../../src/access/caller.js';
-import { createAllowList } from '../../src/graphql/documents/document-lists.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { readGraphqlRequest } from '../../src/http.js';
+import {
+  createAllowList,
+  ERROR_CODES,
+  type ErrorCode,
+  executeFhirGraphql,
+  FhirError,
+  MemoryStore,
+  systemCaller,
+  toHttpResponse,
+} from '../../src/index.js';
 import { HttpRequestError } from '../../src/http/http-types.js';
-import { toHttpResponse } from '../../src/http/to-http-response.js';
 
 const GRAPHQL = 'application/graphql-response+json';
 const accepting = (accept: string): { request: { headers: { accept: string } } } => ({

@@ -2,15 +2,11 @@ import { once } from 'node:events';
 import { createServer, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import type { FhirHandler } from '../../src/http/exchange/handler-config.js';
-import { createFhirHandler } from '../../src/http/handler/create-fhir-handler.js';
+import { createFhirHandler, type FhirHandler, toNodeListener } from '../../src/http.js';
+import { createRepository, MemoryStore, systemCaller } from '../../src/index.js';
 import { PARTS, TEXTS } from '../../src/fhir/json/stringify-json.js';
 import { SEND_TUNING } from '../../src/http/exchange/answer.js';
-import { toNodeListener } from '../../src/http/to-node-listener.js';
 import { PACE } from '../../src/platform/pace.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { countTurns } from '../support/count-turns.js';
 
 const TUNINGS = [SEND_TUNING, TEXTS, PARTS, PACE] as const;

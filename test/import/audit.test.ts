@@ -1,9 +1,5 @@
 import { expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { type AuditRecord, importBundle, importNdjson, MemoryStore, systemCaller } from '../../src/index.js';
 
 const caller = systemCaller('clinic');
 

@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
+import { FhirError, importBundle } from '../../src/index.js';
 import { ask, batch, contents, faultOf, memoryContext, post, put, statuses } from './harness.js';
 
 describe('a batch', () => {

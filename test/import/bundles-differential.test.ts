@@ -3,15 +3,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { importBundles } from '../../src/import/bundles/import-bundles.js';
+import {
+  FhirError,
+  importBundle,
+  importBundles,
+  type ImportResult,
+  MemoryStore,
+  type ResourceStore,
+  systemCaller,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { GUESS_TUNING } from '../../src/import/session.js';
-import type { ImportResult } from '../../src/import/entries/entry-outcome.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/database/tuning.js';
 import { cases, IS_WHOLE, SEED } from '../support/chance.js';
 import { emptySqliteFile } from '../support/empty-sqlite-file.js';

@@ -1,8 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import { importBundles, type BundlesContext } from '../../src/import/bundles/import-bundles.js';
+import { type AuditRecord, type BundlesContext, FhirError, importBundles } from '../../src/index.js';
 import { LINE_TUNING } from '../../src/import/bundles/place-in-line.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
 import { ask, batch, contents, faultOf, memoryContext, post, put, transaction } from './harness.js';
 import { neverPause } from '../support/never-pause.js';
 

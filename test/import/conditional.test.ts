@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ImportContext } from '../../src/import/session.js';
+import type { ImportContext, ResourceStore } from '../../src/index.js';
 import { PACE } from '../../src/platform/pace.js';
-import type { ResourceStore } from '../../src/store/store.js';
 import {
   ask,
   contents,

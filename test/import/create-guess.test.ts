@@ -1,11 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
+import { importBundle, importNdjson, MemoryStore, type ResourceStore, systemCaller } from '../../src/index.js';
+import { below, createRandom } from '../support/kit.js';
 import { GUESS_TUNING } from '../../src/import/session.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { below, createRandom } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 import { storeWith } from '../support/store-with.js';
 import { ask, type Json, PROJECT, put, transaction } from './harness.js';

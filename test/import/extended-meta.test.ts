@@ -1,9 +1,6 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { createRepository, importBundle, MemoryStore, systemCaller } from '../../src/index.js';
 import { ask, batch, memoryContext, PROJECT, put, transaction } from './harness.js';
 
 const PATIENT = { resourceType: 'Patient', id: 'p' };

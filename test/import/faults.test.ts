@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import type { FhirError } from '../../src/fhir/error.js';
-import { parseJson } from '../../src/fhir/json/parse-json.js';
+import { parseJson } from '../../src/http.js';
+import { type FhirError, importBundle } from '../../src/index.js';
 import { ask, contents, faultOf, importAll, type Json, memoryContext, post, put, transaction } from './harness.js';
 
 const GOOD = put({ resourceType: 'Patient', id: 'good' });

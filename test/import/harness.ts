@@ -1,13 +1,15 @@
-import { R4 } from '../../src/fhir/r4.js';
-import { systemCaller } from '../../src/access/caller.js';
-import { FhirError } from '../../src/fhir/error.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import type { ImportContext } from '../../src/import/session.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import type { ImportResult } from '../../src/import/entries/entry-outcome.js';
+import {
+  type AnyResource,
+  FhirError,
+  importBundle,
+  type ImportContext,
+  type ImportResult,
+  MemoryStore,
+  type ResourceStore,
+  systemCaller,
+} from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 
 export const PROJECT = 'clinic';
 

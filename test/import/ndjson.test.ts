@@ -1,10 +1,8 @@
 import { constants } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { type NdjsonProgress } from '../../src/import/ndjson/ndjson-types.js';
-import { MAX_RESOURCE_BYTES } from '../../src/store/json-text.js';
+import { FhirError, importNdjson, type NdjsonProgress } from '../../src/index.js';
+import { MAX_RESOURCE_BYTES } from '../../src/store.js';
 import { contents, faultOf, memoryContext } from './harness.js';
 import { cases } from '../support/chance.js';
 

@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { type NdjsonContext, type NdjsonProgress } from '../../src/import/ndjson/ndjson-types.js';
+import { FhirError, importNdjson, type NdjsonContext, type NdjsonProgress } from '../../src/index.js';
 import { contents, memoryContext } from './harness.js';
 import { neverPause } from '../support/never-pause.js';
 

@@ -1,9 +1,6 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import type { ImportContext } from '../../src/import/session.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { createRepository } from '../../src/repository/create-repository.js';
+import { createRepository, importBundle, type ImportContext, systemCaller } from '../../src/index.js';
 import { ask, batch, contents, faultOf, memoryContext, PROJECT, put, transaction } from './harness.js';
 
 const context: ImportContext = memoryContext();

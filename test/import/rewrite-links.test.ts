@@ -1,4 +1,4 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { rewriteLinks } from '../../src/import/links/rewrite-links.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
+import { importBundle } from '../../src/index.js';
 import { sharedJson, syntheaBundles, type TransactionBundle } from '../support/shared.js';
 import { contents, memoryContext } from './harness.js';
 

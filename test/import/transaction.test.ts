@@ -11,8 +11,8 @@ import {
   transaction,
   versions,
 } from './harness.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import type { WriteResult } from '../../src/store/write.js';
+import { importBundle } from '../../src/index.js';
+import type { WriteResult } from '../../src/store.js';
 import { storeWith } from '../support/store-with.js';
 
 const PAT = 'urn:uuid:6f0a3c1e-0000-4000-8000-000000000001';

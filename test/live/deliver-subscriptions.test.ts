@@ -27,8 +27,8 @@ import {
   systemCaller,
   updateMember,
 } from '../../src/index.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { LEASE } from '../../src/subscriptions/delivery-state.js';
 import { enrol, type PolicyJson, type RuleJson } from '../access/policies.js';
 import { fill, plain } from '../access/world.js';

@@ -1,18 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { serverCaller } from '../../src/access/caller.js';
+import {
+  type AnyResource,
+  createRepository,
+  type FhirError,
+  MemoryStore,
+  type Repository,
+  type ResourceEvent,
+  type ResourceStore,
+  serverCaller,
+  signIn,
+} from '../../src/index.js';
+import { PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import type { FhirError } from '../../src/fhir/error.js';
 import { withoutVersion } from '../../src/live/live-event.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { Repository, ResourceEvent } from '../../src/repository/repository.js';
 
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { member, type MemberSetup } from '../access/policies.js';
 import { QUESTIONS, type Question } from '../access/questions.js';
 import { ALL_KEYS, fill, plain, projectContent, resourceOf, type Json } from '../access/world.js';

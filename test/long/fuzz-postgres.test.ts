@@ -1,7 +1,7 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { afterAll, beforeAll, vi } from 'vitest';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { PostgresStore } from '../../src/postgres.js';
 import { fuzzSurfaces } from '../fuzz/fuzz-surfaces.js';
 import { clock, STORES } from '../fuzz/world.js';
 import { postgresPool } from '../stores/postgres/pool.js';

@@ -1,16 +1,18 @@
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import type { Caller } from '../../src/access/caller.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { initialize } from '../../src/projects/clients/initialize.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import type { InviteBody } from '../../src/projects/body/invite-body.js';
+import {
+  type Caller,
+  createProject,
+  FhirError,
+  initialize,
+  invite,
+  type InviteBody,
+  MemoryStore,
+  type ResourceStore,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { below, createRandom, oneOf } from '../support/kit.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { SEED } from '../support/chance.js';
 import { tallyOf } from '../support/long-report.js';

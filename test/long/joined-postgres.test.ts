@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createRepository, systemCaller } from 'fhirgraph';
 import { PostgresStore } from 'fhirgraph/postgres';
-import { PROJECT, put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
+import { PROJECT, put, queryOf, resourceOf } from '../support/kit.js';
 import { joinedSuite } from '../stores/joined/joined-suite.js';
 import { findPostgres, type PostgresServer, startPostgres } from '../support/postgres-server.js';
 

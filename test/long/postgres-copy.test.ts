@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Write } from '../../src/store/write.js';
+import { PostgresStore } from '../../src/postgres.js';
+import type { Write } from '../../src/store.js';
+import { storeConformance } from '../../src/testing.js';
+import { createRandom, put, putAll, queryOf, resourceOf } from '../support/kit.js';
 import { COPY } from '../../src/stores/postgres/database/copy-text.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { put, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
-import { createRandom } from '../../src/testing/random.js';
-import { storeConformance } from '../../src/testing/store-conformance.js';
 import { KIT_EFFORT, SEED } from '../support/chance.js';
 import { findPostgres, type PostgresServer, startPostgres } from '../support/postgres-server.js';
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { PostgresStore } from '../../src/postgres.js';
 import { corpusSuite } from '../graphql/corpus-suite.js';
 import { findPostgres, type PostgresServer, startPostgres } from '../support/postgres-server.js';
 

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { idsOf, keyOf, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
+import { PostgresStore } from '../../src/postgres.js';
+import type { Criteria } from '../../src/store.js';
+import { idsOf, keyOf, putAll, queryOf, resourceOf } from '../support/kit.js';
 import { findPostgres, type PostgresServer, startPostgres } from '../support/postgres-server.js';
 
 const programs = findPostgres();

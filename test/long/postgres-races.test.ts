@@ -1,13 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import type { PostgresStoreOptions } from '../../src/stores/postgres/database/config.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import type { Write } from '../../src/store/write.js';
-import { keyOf, put, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
-import { storeConformance } from '../../src/testing/store-conformance.js';
-import { createRandom } from '../../src/testing/random.js';
+import { FhirError } from '../../src/index.js';
+import { PostgresStore, type PostgresStoreOptions } from '../../src/postgres.js';
+import type { Write } from '../../src/store.js';
+import { storeConformance } from '../../src/testing.js';
+import { createRandom, keyOf, put, putAll, queryOf, resourceOf } from '../support/kit.js';
 import { KIT_EFFORT, SEED } from '../support/chance.js';
 import { findPostgres, type PostgresServer, startPostgres } from '../support/postgres-server.js';
 

@@ -2,10 +2,9 @@ import { PGlite } from '@electric-sql/pglite';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { pglitePool } from '../../src/stores/postgres/database/pglite-pool.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { keyOf, put, resourceOf } from '../../src/testing/conformance-case.js';
+import type { AnyResource } from '../../src/index.js';
+import { pglitePool, PostgresStore } from '../../src/postgres.js';
+import { keyOf, put, resourceOf } from '../support/kit.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 
 const folderNamed = temporaryFolder();

@@ -4,17 +4,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller, type MemberCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
+import {
+  type AnyResource,
+  FhirError,
+  type MemberCaller,
+  serverCaller,
+  signIn,
+  systemCaller,
+  updateMember,
+} from '../../src/index.js';
+import { PostgresStore } from '../../src/postgres.js';
+import { below, createRandom, oneOf, PROJECT } from '../support/kit.js';
 import { ENDING_CODES } from '../../src/access/sign-in/session.js';
-import { FhirError } from '../../src/fhir/error.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { updateMember } from '../../src/projects/members/update-member.js';
 import { SEGMENT_TUNING } from '../../src/stores/segments/upkeep.js';
 import { TUNING } from '../../src/stores/postgres/scans/tuning.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { PROJECT } from '../../src/testing/conformance-case.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { assertSearches, skewedResources } from '../../src/testing/suites/random-searches.js';
 import { repositoryOf, signedIn, system } from '../repository/harness.js';
 import { write } from '../stores/queries.js';

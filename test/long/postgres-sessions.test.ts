@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
+import { PostgresStore } from '../../src/postgres.js';
 import { assertEndsByOtherProcess, ENDS, memberOf, type OtherProcess, startOther } from '../support/other-process.js';
 import { findPostgres, type PostgresServer, startPostgres } from '../support/postgres-server.js';
 

@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { keyOf, put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
+import { FhirError } from '../../src/index.js';
+import { PostgresStore } from '../../src/postgres.js';
+import type { FhirModel } from '../../src/store.js';
+import { keyOf, put, queryOf, resourceOf } from '../support/kit.js';
 import { modelWith } from '../stores/models.js';
 import { cases } from '../support/chance.js';
 import { findPostgres, type PostgresServer, startPostgres } from '../support/postgres-server.js';

@@ -2,13 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { serverCaller } from '../../src/access/caller.js';
-import { deleteProject } from '../../src/projects/project/delete-project.js';
-import { reactivateProject } from '../../src/projects/project/deactivate-project.js';
+import { deleteProject, reactivateProject, serverCaller } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { SERVER_SCOPE } from '../../src/store.js';
+import { put, queryOf, resourceOf } from '../support/kit.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 
 const fileNamed = temporaryFolder();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { storeConformance } from '../../src/testing.js';
 import { THREAD_TUNING } from '../../src/stores/sqlite/database/tuning.js';
-import { storeConformance } from '../../src/testing/store-conformance.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { KIT_EFFORT, SEED } from '../support/chance.js';
 

@@ -1,26 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  type AnyResource,
   executeFhirGraphql,
   MemoryStore,
   printFhirSchema,
+  type ResourceStore,
   searchMembers,
   signIn,
   systemCaller,
-  type ResourceStore,
 } from '../../src/index.js';
-import { checkPolicies } from '../../src/access/explain/check-policies.js';
+import { checkPolicies } from '../../src/access.js';
+import { type FhirModel, indexEntries, R4, SERVER_SCOPE } from '../../src/store.js';
 import { SqliteStore } from '../../src/sqlite.js';
 import { fieldPaths } from '../../src/access/fields/hidden-fields.js';
 import { elementsRead } from '../../src/search/index/elements-read.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
 import { parse } from '../../src/graphql/graphql-js.js';
-import { indexEntries } from '../../src/search/index/index-resource.js';
 import { valueTraits } from '../../src/search/index/value-traits.js';
 import { parameterFingerprints } from '../../src/search/index/parameter-fingerprints.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
 import { postgresDialect } from '../../src/stores/postgres/rows/dialect.js';
 import { otherModel } from './other-model.js';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { compareTexts } from '../../src/platform/texts.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import { below, createRandom, oneOf } from '../support/kit.js';
 import { cases, SEED } from '../support/chance.js';
 
 test('texts are in the order of their UTF-8, byte by byte', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isoInstant } from '../../src/platform/iso-instant.js';
-import { createRandom } from '../../src/testing/random.js';
+import { createRandom } from '../support/kit.js';
 import { cases, SEED } from '../support/chance.js';
 
 const YEAR = 366 * 86_400_000;

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { byteLength, textOfBase64Url, textToBase64Url } from '../../src/platform/bytes.js';
 import { portableSha256, sha256Of } from '../../src/platform/crypto.js';
 import { nextTurn, pause } from '../../src/platform/runtime.js';
-import { createRandom } from '../../src/testing/random.js';
+import { createRandom } from '../support/kit.js';
 import { cases, SEED } from '../support/chance.js';
 
 afterEach(() => {

@@ -1,14 +1,9 @@
 import { buildSchema, parse, validate } from 'graphql';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { serverCaller } from '../../src/access/caller.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import { R4 } from '../../src/fhir/r4.js';
-import { printFhirSchema } from '../../src/graphql/schema/print-fhir-schema.js';
-import { validateFhirGraphql } from '../../src/graphql/validate-documents/validate-fhir-graphql.js';
-import { parseJson } from '../../src/fhir/json/parse-json.js';
-import { stringifyJson } from '../../src/fhir/json/stringify-json.js';
-import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { extendDefinitions } from '../../src/definitions.js';
+import { parseJson, stringifyJson } from '../../src/http.js';
+import { MemoryStore, printFhirSchema, serverCaller, validateFhirGraphql } from '../../src/index.js';
+import { type FhirModel, R4 } from '../../src/store.js';
 import { sparingStore } from '../support/sparing-store.js';
 import { failures, messages, openClinic, type Clinic } from '../graphql/harness.js';
 import { repositoryOf, signedIn } from '../repository/harness.js';

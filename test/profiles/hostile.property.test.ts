@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource, JsonObject } from '../../src/fhir/resource.js';
-import { validateResource } from '../../src/profiles/validate-resource.js';
-import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import { extendDefinitions } from '../../src/definitions.js';
+import { type AnyResource, validateResource } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
+import { below, createRandom, oneOf } from '../support/kit.js';
+import type { JsonObject } from '../../src/fhir/resource.js';
 import { cases, SEED } from '../support/chance.js';
 import { amy, usCore } from './us-core.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
+import { extendDefinitions } from '../../src/definitions.js';
+import { validateResource } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import type { JsonObject } from '../../src/fhir/resource.js';
-import { validateResource } from '../../src/profiles/validate-resource.js';
-import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
 import { definition } from './us-core.js';
 
 const CORE = 'http://hl7.org/fhir/StructureDefinition';

@@ -1,11 +1,8 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { createRepository, MemoryStore, systemCaller } from '../../src/index.js';
+import { extendDefinitions } from '../../src/definitions.js';
+import { type FhirModel, R4 } from '../../src/store.js';
+import { type AnyResource, createRepository, MemoryStore, systemCaller, validateResource } from '../../src/index.js';
 import { PACE } from '../../src/platform/pace.js';
-import { validateResource } from '../../src/profiles/validate-resource.js';
-import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
 import { countTurns } from '../support/count-turns.js';
 import { amy, nickname, usCore, usCorePatient } from './us-core.js';
 

@@ -1,4 +1,5 @@
-import type { AnyResource, JsonObject } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
+import type { JsonObject } from '../../src/fhir/resource.js';
 
 /**
  * An excerpt in the manner of US Core 3.1, written for these tests: two complex extensions, a simple one, and a profile of

@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
+import { extendDefinitions } from '../../src/definitions.js';
+import { validateResource } from '../../src/index.js';
+import { type FhirModel, R4 } from '../../src/store.js';
 import type { JsonObject } from '../../src/fhir/resource.js';
-import { validateResource } from '../../src/profiles/validate-resource.js';
 import { amy, definition, nickname, ombCoding, raceExtension, usCore, US_CORE, usCorePatient } from './us-core.js';
 
 let model: FhirModel;

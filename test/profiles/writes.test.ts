@@ -1,13 +1,15 @@
 import type { Patient, Project } from '@medplum/fhirtypes';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import { R4 } from '../../src/fhir/r4.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { extendDefinitions } from '../../src/definitions.js';
+import {
+  createFhirGraphql,
+  executeFhirGraphql,
+  importBundle,
+  MemoryStore,
+  serverCaller,
+  systemCaller,
+} from '../../src/index.js';
+import { type FhirModel, R4 } from '../../src/store.js';
 import { codeOf, faultOf, member, repositoryOf } from '../repository/harness.js';
 import { openService } from '../http/handler/open-service.js';
 import { amy, definition, usCore, usCorePatient } from './us-core.js';

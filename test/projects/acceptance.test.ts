@@ -1,16 +1,21 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import {
+  acceptInvitation,
+  type AuditRecord,
+  createRepository,
+  invite,
+  removeMember,
+  resendInvitation,
+  type ResourceStore,
+  searchMembers,
+  serverCaller,
+  signIn,
+  systemCaller,
+  updateMember,
+  type VerifiedIdentity,
+} from '../../src/index.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { acceptInvitation, type VerifiedIdentity } from '../../src/projects/accept/accept-invitation.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { resendInvitation } from '../../src/projects/invite/resend-invitation.js';
-import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
-import { searchMembers } from '../../src/projects/members/search-members.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
 import { keepingMailer, openClinic, person, rejection, stores, memoryStore, type Clinic } from './harness.js';
 
 const NOW = '2030-01-01T00:00:00.000Z';

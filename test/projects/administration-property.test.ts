@@ -1,21 +1,25 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Caller, systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { FhirError } from '../../src/fhir/error.js';
+import {
+  type Caller,
+  createClient,
+  createProject,
+  createRepository,
+  FhirError,
+  importBundle,
+  initialize,
+  invite,
+  MemoryStore,
+  removeMember,
+  type ResourceStore,
+  rotateClientSecret,
+  signIn,
+  systemCaller,
+  updateClient,
+  updateMember,
+} from '../../src/index.js';
+import { SERVER_SCOPE } from '../../src/store.js';
 import { elementsOf } from '../../src/fhir/resource.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { createClient } from '../../src/projects/clients/create-client.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { initialize } from '../../src/projects/clients/initialize.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
-import { rotateClientSecret } from '../../src/projects/clients/rotate-client-secret.js';
-import { updateClient } from '../../src/projects/clients/update-client.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { cases, SEED } from '../support/chance.js';
 import { person, policy, put } from './harness.js';
 

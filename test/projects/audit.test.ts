@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { createBot, createClient } from '../../src/projects/clients/create-client.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
-import { resendInvitation } from '../../src/projects/invite/resend-invitation.js';
-import { rotateClientSecret } from '../../src/projects/clients/rotate-client-secret.js';
-import { searchMembers } from '../../src/projects/members/search-members.js';
+import {
+  type AuditRecord,
+  createBot,
+  createClient,
+  createProject,
+  invite,
+  removeMember,
+  resendInvitation,
+  rotateClientSecret,
+  searchMembers,
+  signIn,
+  updateMember,
+} from '../../src/index.js';
 import { openClinic, person, rejection } from './harness.js';
 
 test('every operation calls the audit hook once, without personal content', async () => {

@@ -1,11 +1,15 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { createBot, createClient } from '../../src/projects/clients/create-client.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { removeMember } from '../../src/projects/members/update-member.js';
-import { updateBot, updateClient } from '../../src/projects/clients/update-client.js';
-import { verifyClientSecret } from '../../src/projects/clients/verify-client-secret.js';
+import {
+  type AuditRecord,
+  createBot,
+  createClient,
+  invite,
+  removeMember,
+  signIn,
+  updateBot,
+  updateClient,
+  verifyClientSecret,
+} from '../../src/index.js';
 import { type Clinic, openClinic, person, rejection, stores } from './harness.js';
 
 describe.each(stores)('changing programs on %s', (_name, makeStore) => {

@@ -1,7 +1,6 @@
 import type { ProjectMembership, User } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import type { Stored } from '../../src/fhir/resource.js';
+import { FhirError, type Stored } from '../../src/index.js';
 import type { InviteRequest } from '../../src/projects/body/invite-body.js';
 import { chooseMembership, type Candidates } from '../../src/projects/people/find-invited.js';
 

@@ -1,16 +1,20 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { acceptInvitation } from '../../src/projects/accept/accept-invitation.js';
-import { createClient } from '../../src/projects/clients/create-client.js';
-import { eraseResource } from '../../src/projects/erasure/erase-resource.js';
-import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
-import { removeMember } from '../../src/projects/members/update-member.js';
-import { revokeSessions } from '../../src/projects/members/revoke-sessions.js';
-import { deleteProject } from '../../src/projects/project/delete-project.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import {
+  acceptInvitation,
+  createClient,
+  createRepository,
+  deleteProject,
+  eraseResource,
+  invite,
+  type InviteResult,
+  removeMember,
+  revokeSessions,
+  serverCaller,
+  signIn,
+  systemCaller,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { keepingMailer, openClinic, person } from './harness.js';
 

@@ -1,21 +1,24 @@
 import type { ResourceType } from '@medplum/fhirtypes';
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
+import {
+  type AnyResource,
+  type AuditRecord,
+  createRepository,
+  erasePatient,
+  eraseResource,
+  exportProject,
+  FhirError,
+  invite,
+  MemoryStore,
+  purgeHistory,
+  removeMember,
+  type ResourceStore,
+  serverCaller,
+  systemCaller,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { FhirError } from '../../src/fhir/error.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { erasePatient } from '../../src/projects/erasure/erase-patient.js';
-import { eraseResource } from '../../src/projects/erasure/erase-resource.js';
-import { purgeHistory } from '../../src/projects/erasure/purge-history.js';
-import { removeMember } from '../../src/projects/members/update-member.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { exportProject } from '../../src/projects/project/export-project.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';
 import { storeWith } from '../support/store-with.js';
 import { openClinic, person, put, stores } from './harness.js';

@@ -1,13 +1,17 @@
 import type { Resource } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { createBot, createClient } from '../../src/projects/clients/create-client.js';
-import { initialize } from '../../src/projects/clients/initialize.js';
-import { updateBot, updateClient } from '../../src/projects/clients/update-client.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { resendInvitation } from '../../src/projects/invite/resend-invitation.js';
-import { searchMembers } from '../../src/projects/members/search-members.js';
-import { updateMember } from '../../src/projects/members/update-member.js';
-import { createProject } from '../../src/projects/project/create-project.js';
+import {
+  createBot,
+  createClient,
+  createProject,
+  initialize,
+  invite,
+  resendInvitation,
+  searchMembers,
+  updateBot,
+  updateClient,
+  updateMember,
+} from '../../src/index.js';
 import { type Clinic, keepingMailer, memoryStore, openClinic, person } from './harness.js';
 
 /** Every resource that the operations on members return, in their results and to the mailer. */

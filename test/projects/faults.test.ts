@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import { createClient } from '../../src/projects/clients/create-client.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { initialize } from '../../src/projects/clients/initialize.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
-import { resendInvitation } from '../../src/projects/invite/resend-invitation.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import {
+  createClient,
+  createProject,
+  FhirError,
+  initialize,
+  invite,
+  removeMember,
+  resendInvitation,
+  type ResourceStore,
+  updateMember,
+} from '../../src/index.js';
 import {
   type Clinic,
   contents,

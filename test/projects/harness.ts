@@ -1,21 +1,25 @@
-import { R4 } from '../../src/fhir/r4.js';
+import {
+  type AnyResource,
+  type Caller,
+  createProject,
+  FhirError,
+  initialize,
+  type Invitation,
+  invite,
+  type InviteBody,
+  type InviteDryRun,
+  type InviteResult,
+  type Mailer,
+  MemoryStore,
+  type MemoryStoreOptions,
+  type ResourceStore,
+  serverCaller,
+  signIn,
+} from '../../src/index.js';
+import { R4, SERVER_SCOPE, type Write } from '../../src/store.js';
 import type { AccessPolicy, Organization, Patient, Project } from '@medplum/fhirtypes';
-import { type Caller, serverCaller } from '../../src/access/caller.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { FhirError } from '../../src/fhir/error.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { initialize } from '../../src/projects/clients/initialize.js';
-import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
-import type { InviteBody, InviteDryRun } from '../../src/projects/body/invite-body.js';
-import type { Invitation, Mailer } from '../../src/projects/mail/invitation.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import type { Write } from '../../src/store/write.js';
-import type { MemoryStoreOptions } from '../../src/stores/memory/config.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { SqliteStore } from '../../src/sqlite.js';
 import { storeWith } from '../support/store-with.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';

@@ -1,19 +1,24 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { toAuditEvent } from '../../src/audit/audit-event.js';
-import { FhirError, inDoubt, maskError } from '../../src/fhir/error.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { toHttpResponse } from '../../src/http/to-http-response.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { createBot } from '../../src/projects/clients/create-client.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { initialize } from '../../src/projects/clients/initialize.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import {
+  type AuditRecord,
+  createBot,
+  createProject,
+  createRepository,
+  executeFhirGraphql,
+  FhirError,
+  importBundle,
+  importNdjson,
+  initialize,
+  invite,
+  MemoryStore,
+  removeMember,
+  type ResourceStore,
+  toAuditEvent,
+  toHttpResponse,
+  updateMember,
+} from '../../src/index.js';
+import { inDoubt } from '../../src/store.js';
+import { maskError } from '../../src/fhir/error.js';
 import { type Clinic, contents, openClinic, patient, person, put, rejection } from './harness.js';
 
 type Operation = (store: ResourceStore, clinic: Clinic & { readonly second: string }) => Promise<unknown>;

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { plausibleEmail } from '../../src/projects/body/invite-body.js';
-import { buildInvitationMessage, type InvitationFacts } from '../../src/projects/mail/invitation.js';
+import type { InvitationFacts } from '../../src/index.js';
+import { buildInvitationMessage } from '../../src/mail.js';
 import { cases } from '../support/chance.js';
 
 const meta = { versionId: '1', lastUpdated: '2030-01-01T00:00:00.000Z' };

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { plausibleEmail, parseInviteBody, type InviteRequest } from '../../src/projects/body/invite-body.js';
 import { policiesOf, readMembershipSettings, withSettings } from '../../src/projects/body/membership-settings.js';
 import { BodyReader } from '../../src/projects/body/body-reader.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
+import { FhirError } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 
 const ANN = { resourceType: 'Practitioner', firstName: 'Ann', lastName: 'Lee', email: 'Ann@Example.org' };
 const read = (more: object = {}): InviteRequest => parseInviteBody(R4, { ...ANN, ...more });

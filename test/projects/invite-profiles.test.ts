@@ -1,18 +1,24 @@
 import type { Patient, Practitioner, ProjectMembership, RelatedPerson } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { type Caller, serverCaller, systemCaller } from '../../src/access/caller.js';
+import {
+  type AnyResource,
+  type Caller,
+  createProject,
+  createRepository,
+  invite,
+  type InviteBody,
+  type InviteDryRun,
+  type InviteResult,
+  removeMember,
+  type ResourceStore,
+  serverCaller,
+  signIn,
+  systemCaller,
+} from '../../src/index.js';
+import { SERVER_SCOPE } from '../../src/store.js';
+import { below, createRandom, oneOf } from '../support/kit.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
-import type { InviteBody, InviteDryRun } from '../../src/projects/body/invite-body.js';
-import { removeMember } from '../../src/projects/members/update-member.js';
-import { createRepository } from '../../src/repository/create-repository.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, SEED } from '../support/chance.js';
 import { type Clinic, openClinic, patient, person, policy, put, recordingStore, rejection, stores } from './harness.js';
 

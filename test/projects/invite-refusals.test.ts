@@ -1,11 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { createClient } from '../../src/projects/clients/create-client.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import type { InviteBody } from '../../src/projects/body/invite-body.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import {
+  createClient,
+  createProject,
+  invite,
+  type InviteBody,
+  type ResourceStore,
+  signIn,
+  systemCaller,
+} from '../../src/index.js';
 import { type Clinic, contents, openClinic, patient, person, policy, put, rejection } from './harness.js';
 
 let clinic: Clinic;

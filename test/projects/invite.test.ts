@@ -1,11 +1,16 @@
 import type { Patient, Practitioner, RelatedPerson } from '@medplum/fhirtypes';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { invite, type InviteContext } from '../../src/projects/invite/invite.js';
-import type { InviteBody } from '../../src/projects/body/invite-body.js';
-import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
+import {
+  createRepository,
+  invite,
+  type InviteBody,
+  type InviteContext,
+  removeMember,
+  serverCaller,
+  signIn,
+  systemCaller,
+  updateMember,
+} from '../../src/index.js';
 import {
   type Clinic,
   contents,

@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
-import { serverCaller } from '../../src/access/caller.js';
-import { searchMembers } from '../../src/projects/members/search-members.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import type { SearchQuery } from '../../src/store/search-query.js';
-import type { Write } from '../../src/store/write.js';
+import { searchMembers, serverCaller } from '../../src/index.js';
+import { type SearchQuery, SERVER_SCOPE, type Write } from '../../src/store.js';
 import { countTurns } from '../support/count-turns.js';
 import { storeWith } from '../support/store-with.js';
 import { PACE } from '../../src/platform/pace.js';

@@ -1,15 +1,23 @@
 import type { OperationOutcome, Patient, ProjectMembership } from '@medplum/fhirtypes';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Caller, serverCaller, systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { createBot, createClient } from '../../src/projects/clients/create-client.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
-import { type MemberChanges, removeMember, updateMember } from '../../src/projects/members/update-member.js';
-import { resendInvitation } from '../../src/projects/invite/resend-invitation.js';
-import { searchMembers } from '../../src/projects/members/search-members.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { SearchInput } from '../../src/search/parse/parse-search.js';
+import {
+  type Caller,
+  createBot,
+  createClient,
+  createProject,
+  createRepository,
+  invite,
+  type InviteResult,
+  type MemberChanges,
+  removeMember,
+  resendInvitation,
+  type SearchInput,
+  searchMembers,
+  serverCaller,
+  signIn,
+  systemCaller,
+  updateMember,
+} from '../../src/index.js';
 import { type Clinic, openClinic, patient, person, policy, put, recordingStore, rejection, stores } from './harness.js';
 
 describe.each(stores)('members on %s', (_name, makeStore) => {

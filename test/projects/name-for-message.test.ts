@@ -1,8 +1,8 @@
 import { domainToASCII } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { buildInvitationMessage, type InvitationFacts } from '../../src/projects/mail/invitation.js';
-import { nameForMessage } from '../../src/projects/mail/name-for-message.js';
+import type { InvitationFacts } from '../../src/index.js';
+import { buildInvitationMessage, nameForMessage } from '../../src/mail.js';
 import { cases, SEED } from '../support/chance.js';
 
 describe('a name can be in a message', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
+import { FhirError } from '../../src/index.js';
 import { planSteadily } from '../../src/projects/session/commit-planned.js';
 
 /** Ends as listed, one outcome after the other; the last outcome repeats. */

@@ -1,14 +1,18 @@
 import type { ClientApplication } from '@medplum/fhirtypes';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
+import {
+  createBot,
+  createClient,
+  createProject,
+  createRepository,
+  initialize,
+  rotateClientSecret,
+  serverCaller,
+  signIn,
+  systemCaller,
+  verifyClientSecret,
+} from '../../src/index.js';
 import { fitsHash, hashSecret } from '../../src/projects/clients/client-secret.js';
-import { createBot, createClient } from '../../src/projects/clients/create-client.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { initialize } from '../../src/projects/clients/initialize.js';
-import { rotateClientSecret } from '../../src/projects/clients/rotate-client-secret.js';
-import { verifyClientSecret } from '../../src/projects/clients/verify-client-secret.js';
-import { createRepository } from '../../src/repository/create-repository.js';
 import { useRealScrypt } from '../support/cheap-scrypt.js';
 import { type Clinic, contents, memoryStore, openClinic, policy, put, rejection, stores } from './harness.js';
 

@@ -1,25 +1,29 @@
 import type { Bundle, Patient, Project } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { FhirError } from '../../src/fhir/error.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { createClient } from '../../src/projects/clients/create-client.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { deactivateProject, reactivateProject } from '../../src/projects/project/deactivate-project.js';
-import { deleteProject } from '../../src/projects/project/delete-project.js';
-import { exportProject } from '../../src/projects/project/export-project.js';
-import { listProjects } from '../../src/projects/project/list-projects.js';
-import { updateProject } from '../../src/projects/project/update-project.js';
-import { removeMember } from '../../src/projects/members/update-member.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { createRepository } from '../../src/repository/create-repository.js';
+import {
+  type AnyResource,
+  type AuditRecord,
+  createClient,
+  createProject,
+  createRepository,
+  deactivateProject,
+  deleteProject,
+  exportProject,
+  FhirError,
+  importNdjson,
+  invite,
+  listProjects,
+  MemoryStore,
+  reactivateProject,
+  removeMember,
+  type ResourceStore,
+  serverCaller,
+  signIn,
+  systemCaller,
+  updateProject,
+} from '../../src/index.js';
+import { SERVER_SCOPE } from '../../src/store.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { storeWith } from '../support/store-with.js';
 import { type Clinic, openClinic, person, stores } from './harness.js';
 

@@ -1,13 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { initialize } from '../../src/projects/clients/initialize.js';
-import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
-import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
-import { searchMembers } from '../../src/projects/members/search-members.js';
-import { createRepository } from '../../src/repository/create-repository.js';
+import {
+  createProject,
+  createRepository,
+  FhirError,
+  initialize,
+  invite,
+  type InviteResult,
+  removeMember,
+  searchMembers,
+  signIn,
+  systemCaller,
+  updateMember,
+} from '../../src/index.js';
 import { countOf, openClinic, patient, person, policy, put, stores } from './harness.js';
 
 const TIMES = 20;

@@ -1,20 +1,28 @@
 import { describe, expect, test } from 'vitest';
-import { type Caller, serverCaller, systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { createBot, createClient } from '../../src/projects/clients/create-client.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { invite, type InviteResult } from '../../src/projects/invite/invite.js';
-import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
-import { resendInvitation } from '../../src/projects/invite/resend-invitation.js';
-import { rotateClientSecret } from '../../src/projects/clients/rotate-client-secret.js';
-import { searchMembers } from '../../src/projects/members/search-members.js';
-import { updateBot, updateClient } from '../../src/projects/clients/update-client.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import {
+  type AnyResource,
+  type Caller,
+  createBot,
+  createClient,
+  createProject,
+  createRepository,
+  executeFhirGraphql,
+  importBundle,
+  invite,
+  type InviteResult,
+  removeMember,
+  resendInvitation,
+  type ResourceStore,
+  rotateClientSecret,
+  searchMembers,
+  serverCaller,
+  signIn,
+  systemCaller,
+  updateBot,
+  updateClient,
+  updateMember,
+} from '../../src/index.js';
+import { SERVER_SCOPE } from '../../src/store.js';
 import { type Clinic, contents, openClinic, person, policy, put, rejection, stores } from './harness.js';
 
 interface Staff {

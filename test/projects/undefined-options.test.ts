@@ -1,10 +1,16 @@
 import { expect, test } from 'vitest';
-import type { InviteBody, MembershipChoice } from '../../src/projects/body/invite-body.js';
-import { createBot, createClient } from '../../src/projects/clients/create-client.js';
-import { type ClientChanges, updateClient } from '../../src/projects/clients/update-client.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { type MemberChanges, updateMember } from '../../src/projects/members/update-member.js';
-import { createProject } from '../../src/projects/project/create-project.js';
+import {
+  type ClientChanges,
+  createBot,
+  createClient,
+  createProject,
+  invite,
+  type InviteBody,
+  type MemberChanges,
+  type MembershipChoice,
+  updateClient,
+  updateMember,
+} from '../../src/index.js';
 import { openClinic, person } from './harness.js';
 
 /** Every optional property, present and undefined: a missing one does not compile. */

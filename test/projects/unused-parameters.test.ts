@@ -1,10 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { FhirError } from '../../src/fhir/error.js';
-import type { AccessChoice } from '../../src/projects/body/invite-body.js';
-import { createBot, createClient } from '../../src/projects/clients/create-client.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import type { ProjectContext } from '../../src/projects/session/project-context.js';
-import { updateMember } from '../../src/projects/members/update-member.js';
+import {
+  type AccessChoice,
+  createBot,
+  createClient,
+  type FhirError,
+  invite,
+  type ProjectContext,
+  updateMember,
+} from '../../src/index.js';
 import { openClinic, organization, person, policy, put, rejection, type Clinic } from './harness.js';
 
 const WARD: AccessChoice = {

@@ -1,18 +1,25 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Caller, serverCaller, systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { createBot, createClient } from '../../src/projects/clients/create-client.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { initialize, type Initialized } from '../../src/projects/clients/initialize.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import type { InviteBody } from '../../src/projects/body/invite-body.js';
-import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
-import { resendInvitation } from '../../src/projects/invite/resend-invitation.js';
-import { rotateClientSecret } from '../../src/projects/clients/rotate-client-secret.js';
-import { searchMembers } from '../../src/projects/members/search-members.js';
-import { updateClient } from '../../src/projects/clients/update-client.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import {
+  type Caller,
+  createBot,
+  createClient,
+  createProject,
+  createRepository,
+  initialize,
+  type Initialized,
+  invite,
+  type InviteBody,
+  removeMember,
+  resendInvitation,
+  type ResourceStore,
+  rotateClientSecret,
+  searchMembers,
+  serverCaller,
+  signIn,
+  systemCaller,
+  updateClient,
+  updateMember,
+} from '../../src/index.js';
 import { storeWith } from '../support/store-with.js';
 import { type Clinic, memoryStore, openClinic, patient, person, policy, put, rejection, stores } from './harness.js';
 

@@ -1,7 +1,6 @@
 import type { User } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { executeFhirGraphql, systemCaller } from '../../src/index.js';
 import { codeOf, member, overStores, repositoryOf, signedIn, system } from './harness.js';
 
 const SECRET = 'scrypt$topsecret';

@@ -1,15 +1,16 @@
-import { R4 } from '../../src/fhir/r4.js';
+import {
+  type AuditRecord,
+  executeFhirGraphql,
+  type FhirError,
+  MemoryStore,
+  type Repository,
+  systemCaller,
+  toAuditEvent,
+} from '../../src/index.js';
+import { createSearch, R4 } from '../../src/store.js';
 import type { Bundle, Patient } from '@medplum/fhirtypes';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { toAuditEvent } from '../../src/audit/audit-event.js';
-import type { AuditRecord } from '../../src/audit/audit-record.js';
-import { systemCaller } from '../../src/access/caller.js';
 import { validateResource } from '../../src/fhir/validate-resource.js';
-import { type FhirError } from '../../src/fhir/error.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import type { Repository } from '../../src/repository/repository.js';
-import { createSearch } from '../../src/repository/search-query.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { codeOf, repositoryOf, signedIn, system } from './harness.js';
 import { warningsOf } from '../support/warnings.js';
 

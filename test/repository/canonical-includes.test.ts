@@ -1,8 +1,7 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import type { Repository } from '../../src/repository/repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { put, resourceOf } from '../../src/testing/conformance-case.js';
+import { MemoryStore, type Repository } from '../../src/index.js';
+import { put, resourceOf } from '../support/kit.js';
 import { faultOf, member, overStores, repositoryOf, signedIn, system } from './harness.js';
 
 const URL = 'http://forms.example/intake';

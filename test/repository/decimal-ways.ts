@@ -1,16 +1,16 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { parseJson } from '../../src/fhir/json/parse-json.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { readJsonBody } from '../../src/http/read-body.js';
-import { readGraphqlRequest } from '../../src/http/read-graphql-request.js';
-import { toHttpResponse } from '../../src/http/to-http-response.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import { parseJson, readGraphqlRequest, readJsonBody } from '../../src/http.js';
+import {
+  createRepository,
+  executeFhirGraphql,
+  importBundle,
+  importNdjson,
+  type ResourceStore,
+  systemCaller,
+  toHttpResponse,
+} from '../../src/index.js';
 import { decimalText, withDecimals } from '../support/decimals.js';
 
 export const caller = systemCaller('clinic');

@@ -1,11 +1,8 @@
 import type { Organization } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { serverCaller } from '../../src/access/caller.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { executeFhirGraphql, MemoryStore, type ResourceStore, serverCaller } from '../../src/index.js';
+import { below, createRandom, oneOf } from '../support/kit.js';
 import { createFhirHandler } from '../../src/http.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { createRandom, below, oneOf } from '../../src/testing/random.js';
-import type { ResourceStore } from '../../src/store/store.js';
 import { SEED } from '../support/chance.js';
 import { codeOf, overStores, system } from './harness.js';
 

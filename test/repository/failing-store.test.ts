@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Repository } from '../../src/repository/repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { MemoryStore, type Repository, systemCaller } from '../../src/index.js';
 import { faultOf, repositoryOf, system } from './harness.js';
-import { systemCaller } from '../../src/access/caller.js';
 
 const PATIENT = { resourceType: 'Patient', id: 'p' } as const;
 const ENTRY = { resource: PATIENT, request: { method: 'PUT', url: 'Patient/p' } } as const;

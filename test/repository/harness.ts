@@ -3,14 +3,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe } from 'vitest';
-import { serverCaller, type Caller, type MemberCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { Repository, RepositoryContext } from '../../src/repository/repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import {
+  type Caller,
+  createRepository,
+  FhirError,
+  type MemberCaller,
+  MemoryStore,
+  type Repository,
+  type RepositoryContext,
+  type ResourceStore,
+  serverCaller,
+  signIn,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { emptySqliteFile } from '../support/empty-sqlite-file.js';
 import { namedStores } from '../support/named-stores.js';
 

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseDate } from '../../src/fhir/date.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { Repository, VersionsPage } from '../../src/repository/repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { createRepository, MemoryStore, type Repository, type VersionsPage } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { cases } from '../support/chance.js';
 import { codeOf, signedIn, system } from './harness.js';
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import { createRepository, type ResourceStore } from '../../src/index.js';
 import { codeOf, overStores, signedIn, system } from './harness.js';
 
 /** A store that records how many versions were requested at once. */

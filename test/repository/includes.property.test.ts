@@ -1,8 +1,7 @@
 import type { AccessPolicy, Bundle, Resource } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Repository } from '../../src/repository/repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { MemoryStore, type Repository } from '../../src/index.js';
 import { cases } from '../support/chance.js';
 import { member, system } from './harness.js';
 

@@ -1,7 +1,6 @@
 import type { Patient } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { createRepository, MemoryStore } from '../../src/index.js';
 import { codeOf, faultOf, overStores, system } from './harness.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

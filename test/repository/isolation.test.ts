@@ -1,6 +1,6 @@
 import type { Bundle, Observation } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import type { Repository } from '../../src/repository/repository.js';
+import type { Repository } from '../../src/index.js';
 import { codeOf, member, overStores, repositoryOf, signedIn, system } from './harness.js';
 
 /** The same ids in each project; every text shows its project. */

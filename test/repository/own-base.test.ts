@@ -1,23 +1,24 @@
 import type { Observation, Patient, Resource } from '@medplum/fhirtypes';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { R4 } from '../../src/fhir/r4.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
-import { createFhirHandler } from '../../src/http/handler/create-fhir-handler.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { erasePatient } from '../../src/projects/erasure/erase-patient.js';
-import { createRepository } from '../../src/repository/create-repository.js';
+import { createFhirHandler } from '../../src/http.js';
+import {
+  createFhirGraphql,
+  createRepository,
+  erasePatient,
+  executeFhirGraphql,
+  FhirError,
+  importBundle,
+  MemoryStore,
+  type Repository,
+  type ResourceStore,
+  signIn,
+  systemCaller,
+} from '../../src/index.js';
+import { pglitePool, PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { R4 } from '../../src/store.js';
 import { everything } from '../../src/repository/everything.js';
 import { openRepository } from '../../src/repository/open-repository.js';
-import type { Repository } from '../../src/repository/repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { pglitePool } from '../../src/stores/postgres/database/pglite-pool.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { namedStores } from '../support/named-stores.js';
 import { newDatabase, postgresPool } from '../stores/postgres/pool.js';
 import { temporaryFolder } from '../stores/temporary-folder.js';

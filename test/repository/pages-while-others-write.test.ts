@@ -1,16 +1,12 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { serverCaller } from '../../src/access/caller.js';
-import { searchMembers } from '../../src/projects/members/search-members.js';
+import { MemoryStore, type Repository, type ResourceStore, searchMembers, serverCaller } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { historyParameters, typeHistoryParameters } from '../../src/repository/history-parameters.js';
 import { repositoryOf } from '../../src/repository/create-repository.js';
 import { openRepository } from '../../src/repository/open-repository.js';
 import { everything } from '../../src/repository/everything.js';
-import type { Repository } from '../../src/repository/repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { onceTestEnds } from '../support/after-tests.js';
 import { cases, SEED, someOf } from '../support/chance.js';
 import { postgresStore } from '../stores/postgres/store.js';

@@ -1,8 +1,8 @@
 import type { Patient } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { applyJsonPatch, type JsonPatchOperation } from '../../src/fhir/json-patch.js';
+import { type JsonPatchOperation, MemoryStore } from '../../src/index.js';
+import { applyJsonPatch } from '../../src/fhir/json-patch.js';
 import { codeOf, faultOf, overStores, system } from './harness.js';
 
 const PATIENT: Patient = {

@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
-import type { ResourceStore } from '../../src/store/store.js';
+import {
+  importBundle,
+  MemoryStore,
+  type MemoryStoreOptions,
+  type ResourceStore,
+  systemCaller,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { createCounters, withTelemetry } from '../../src/telemetry.js';
 import { viewOf } from '../../src/store/store-view.js';
-import { withTelemetry } from '../../src/telemetry/with-telemetry.js';
-import { createCounters } from '../../src/telemetry/counters.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { systemCaller } from '../../src/access/caller.js';
-import type { MemoryStoreOptions } from '../../src/stores/memory/config.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
 import { faultOf, repositoryOf, signedIn, system } from './harness.js';
 
 const binary = (bytes: number): { resourceType: 'Binary'; contentType: string; data: string } => {

@@ -1,7 +1,6 @@
 import type { Patient } from '@medplum/fhirtypes';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
+import { executeFhirGraphql, type ResourceStore } from '../../src/index.js';
 import { describe, expect, test } from 'vitest';
-import type { ResourceStore } from '../../src/store/store.js';
 import { codeOf, faultOf, member, overStores, repositoryOf, signedIn, system } from './harness.js';
 
 overStores("a member's repository", (open) => {

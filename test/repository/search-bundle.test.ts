@@ -1,8 +1,7 @@
 import type { Bundle, Patient } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import type { Repository } from '../../src/repository/repository.js';
-import { createSearch } from '../../src/repository/search-query.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { MemoryStore, type Repository } from '../../src/index.js';
+import { createSearch } from '../../src/store.js';
 import { codeOf, faultOf, overStores, system } from './harness.js';
 
 const BASE = 'https://clinic.example/fhir/R4';

@@ -1,7 +1,6 @@
 import type { Bundle, Observation, Patient } from '@medplum/fhirtypes';
 import { describe, expect, test, vi } from 'vitest';
-import type { Repository } from '../../src/repository/repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { MemoryStore, type Repository } from '../../src/index.js';
 import { codeOf, faultOf, member, overStores, repositoryOf, signedIn, system } from './harness.js';
 
 const BASE = 'https://clinic.example/fhir/R4';

@@ -1,11 +1,9 @@
 import type { AccessPolicy, Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Repository } from '../../src/repository/repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { MemoryStore, type Repository, type ResourceStore } from '../../src/index.js';
+import { PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
 import { postgresPool } from '../stores/postgres/pool.js';
 import { cases, SEED } from '../support/chance.js';
 import { namedStores } from '../support/named-stores.js';

@@ -1,6 +1,6 @@
 import type { Bundle, BundleEntry, Observation, Patient, Resource } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import type { Repository } from '../../src/repository/repository.js';
+import type { Repository } from '../../src/index.js';
 import { codeOf, faultOf, member, overStores, signedIn, system } from './harness.js';
 
 const CODE = { text: 'x' };

@@ -1,10 +1,9 @@
 import type { AccessPolicy, Bundle } from '@medplum/fhirtypes';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Repository } from '../../src/repository/repository.js';
-import type { Write } from '../../src/store/write.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { put, resourceOf } from '../../src/testing/conformance-case.js';
+import { MemoryStore, type Repository } from '../../src/index.js';
+import type { Write } from '../../src/store.js';
+import { put, resourceOf } from '../support/kit.js';
 import { cases } from '../support/chance.js';
 import { storeWith } from '../support/store-with.js';
 import { codeOf, faultOf, member, overStores, system } from './harness.js';

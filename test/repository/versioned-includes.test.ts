@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Repository } from '../../src/repository/repository.js';
+import type { Repository } from '../../src/index.js';
 import { member, overStores, system } from './harness.js';
 
 const BASE = 'http://own.example/fhir';

@@ -1,6 +1,5 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { type Criteria, R4 } from '../../src/store.js';
 import { describe, expect, test } from 'vitest';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { assertAffordable, criteriaCost, MAX_SEARCH_COST } from '../../src/search/parse/parse-context.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
 

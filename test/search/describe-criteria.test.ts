@@ -1,6 +1,6 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { type Criteria, R4 } from '../../src/store.js';
 import { expect, test } from 'vitest';
-import { ALL, and, NONE, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
+import { ALL, and, NONE, not, or } from '../../src/search/criteria/criteria.js';
 import { describeCriteria } from '../../src/search/criteria/describe-criteria.js';
 import { parseFilter } from '../../src/search/parse/filter/parse-filter.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { caseFold, collationKey, fold } from '../../src/search/index/fold.js';
-import { createRandom, oneOf } from '../../src/testing/random.js';
+import { collationKey, fold } from '../../src/store.js';
+import { createRandom, oneOf } from '../support/kit.js';
+import { caseFold } from '../../src/search/index/fold.js';
 import { cases, SEED } from '../support/chance.js';
 
 /** Every character of Unicode that has a case, an accent or a compatibility form, or is no letter. */

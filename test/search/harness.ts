@@ -1,12 +1,17 @@
-import { R4 } from '../../src/fhir/r4.js';
-import { FhirError, type ErrorCode } from '../../src/fhir/error.js';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
-import type { ValueTest } from '../../src/search/criteria/value-test.js';
-import type { IndexEntry, IndexValue } from '../../src/search/index/index-entry.js';
-import { fold } from '../../src/search/index/fold.js';
+import { type ErrorCode, FhirError } from '../../src/index.js';
+import {
+  type Criteria,
+  fold,
+  type IndexEntry,
+  type IndexValue,
+  R4,
+  type SearchSubject,
+  type SearchWorld,
+  type ValueTest,
+} from '../../src/store.js';
 import { parseParameter } from '../../src/search/parse/parse-parameter.js';
 import type { SearchOptions } from '../../src/search/parse/parse-context.js';
-import { groupEntries, type SearchSubject, type SearchWorld } from '../../src/search/evaluate/search-subject.js';
+import { groupEntries } from '../../src/search/evaluate/search-subject.js';
 import { testValue } from '../../src/search/evaluate/test-value.js';
 
 /** The only test of a parameter with one plain value. */

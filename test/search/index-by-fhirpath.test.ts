@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
 import { hasShared, sharedJson, syntheaBundles, type TransactionBundle } from '../support/shared.js';
 import { indexEntriesByFhirPath, withoutBoundSystems } from './index-by-fhirpath.js';
 

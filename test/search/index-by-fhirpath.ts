@@ -1,11 +1,15 @@
 import { loadFhirPath } from '../../src/fhirpath/library.js';
 import { Container } from '../../src/fhir/container.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { SearchParameterDefinition, SearchParameterType } from '../../src/fhir/model/definition-types.js';
-import { elementsOf, type AnyResource, type JsonObject } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
+import {
+  indexEntries,
+  type IndexEntry,
+  R4,
+  type SearchParameterDefinition,
+  type SearchParameterType,
+} from '../../src/store.js';
+import { elementsOf, type JsonObject } from '../../src/fhir/resource.js';
 import { compileTypedFhirPath, type TypedValue } from '../../src/fhirpath/compile.js';
-import { indexEntries } from '../../src/search/index/index-resource.js';
-import type { IndexEntry } from '../../src/search/index/index-entry.js';
 import { valueIndexer } from '../../src/search/index/index-values.js';
 import { IndexWriter } from '../../src/search/index/index-writer.js';
 

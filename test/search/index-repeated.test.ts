@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
-import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
-import { indexEntries } from '../../src/search/index/index-resource.js';
-import type { IndexEntry, IndexValue } from '../../src/search/index/index-entry.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import { extendDefinitions } from '../../src/definitions.js';
+import type { AnyResource } from '../../src/index.js';
+import { indexEntries, type IndexEntry, type IndexValue, R4 } from '../../src/store.js';
 
 test('long strings are indexed folded, in each of their parameters', () => {
   const texts = Array.from({ length: 30 }, (_, n) => `É${n}${'-x'.repeat(1_000)}`);

@@ -1,9 +1,7 @@
-import { R4 } from '../../src/fhir/r4.js';
+import type { AnyResource } from '../../src/index.js';
+import { indexEntries, type IndexEntry, R4 } from '../../src/store.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import type { IndexEntry } from '../../src/search/index/index-entry.js';
-import { indexEntries } from '../../src/search/index/index-resource.js';
 import { cases } from '../support/chance.js';
 
 describe('token values', () => {

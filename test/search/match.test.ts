@@ -1,14 +1,17 @@
-import { R4 } from '../../src/fhir/r4.js';
+import {
+  type Criteria,
+  type IndexEntry,
+  type IndexValue,
+  matches,
+  R4,
+  type SearchSubject,
+  type ValueTest,
+} from '../../src/store.js';
+import { createRandom } from '../support/kit.js';
 import { describe, expect, it } from 'vitest';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
-import type { ValueTest } from '../../src/search/criteria/value-test.js';
-import { createRandom } from '../../src/testing/random.js';
 import { SEED } from '../support/chance.js';
-import type { IndexEntry, IndexValue } from '../../src/search/index/index-entry.js';
-import { matches } from '../../src/search/evaluate/match.js';
 import { parseFilter } from '../../src/search/parse/filter/parse-filter.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
-import type { SearchSubject } from '../../src/search/evaluate/search-subject.js';
 import { EMPTY_WORLD, refusal, subject, text, worldOf } from './harness.js';
 
 const code = (value: string): IndexValue => ({ kind: 'token', code: value });

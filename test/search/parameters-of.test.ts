@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Criteria, refersTo } from '../../src/search/criteria/criteria.js';
-import { parametersOf } from '../../src/search/criteria/parameters-of.js';
+import { type Criteria, parametersOf } from '../../src/store.js';
+import { refersTo } from '../../src/search/criteria/criteria.js';
 
 const token = { kind: 'token', code: 'x' } as const;
 

@@ -1,6 +1,6 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { type Criteria, R4 } from '../../src/store.js';
 import { describe, expect, it } from 'vitest';
-import { and, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
+import { and, not, or } from '../../src/search/criteria/criteria.js';
 import { parseFilter } from '../../src/search/parse/filter/parse-filter.js';
 import { depthOf, refusal } from './harness.js';
 

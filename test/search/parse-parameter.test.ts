@@ -1,8 +1,7 @@
-import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
+import { extendDefinitions } from '../../src/definitions.js';
+import { type Criteria, R4 } from '../../src/store.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
-import { R4 } from '../../src/fhir/r4.js';
 import { describe, expect, it } from 'vitest';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { parseParameter } from '../../src/search/parse/parse-parameter.js';
 import { refusal } from './harness.js';
 

@@ -1,6 +1,5 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { type Criteria, R4 } from '../../src/store.js';
 import { describe, expect, it } from 'vitest';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
 import { parseSearch, parseSort } from '../../src/search/parse/parse-search.js';
 import { searchPairs } from '../../src/search/parse/search-pairs.js';
 import { refusal } from './harness.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
+import { R4 } from '../../src/store.js';
 import { addPatientsOf } from '../../src/search/index/patients-of.js';
 
 const OWN = 'http://own.example/fhir';

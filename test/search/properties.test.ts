@@ -1,8 +1,7 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { FhirError } from '../../src/index.js';
+import { type DateTest, type NumberTest, type Prefix, R4 } from '../../src/store.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import type { DateTest, NumberTest, Prefix } from '../../src/search/criteria/value-test.js';
 import { escapeValue, splitEscaped, unescape } from '../../src/search/parse/string-criteria.js';
 import { numberInterval } from '../../src/search/parse/parse-value.js';
 import { parseFilter } from '../../src/search/parse/filter/parse-filter.js';

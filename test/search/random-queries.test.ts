@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
-import { childrenOf, type Criteria } from '../../src/search/criteria/criteria.js';
-import { createRandom } from '../../src/testing/random.js';
+import { type Criteria, R4 } from '../../src/store.js';
+import { createRandom, randomResources } from '../support/kit.js';
+import { childrenOf } from '../../src/search/criteria/criteria.js';
 import { RandomQueries } from '../../src/testing/random-queries.js';
-import { randomResources } from '../../src/testing/random-resources.js';
 import { ReferenceSearch } from '../../src/testing/reference-search.js';
 import { cases, SEED } from '../support/chance.js';
 

@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { ALL, and, NONE, not, or, type Criteria } from '../../src/search/criteria/criteria.js';
-import { matches } from '../../src/search/evaluate/match.js';
-import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
-import { indexEntries } from '../../src/search/index/index-resource.js';
-import { createSubject, type SearchSubject } from '../../src/search/evaluate/search-subject.js';
+import { extendDefinitions } from '../../src/definitions.js';
+import type { AnyResource } from '../../src/index.js';
+import { createSubject, type Criteria, indexEntries, matches, R4, type SearchSubject } from '../../src/store.js';
+import { ALL, and, NONE, not, or } from '../../src/search/criteria/criteria.js';
 import { refusal, worldOf } from './harness.js';
 
 const subjectOf = (resource: object): SearchSubject => createSubject(R4, resource as AnyResource, 0);

@@ -1,10 +1,9 @@
-import { R4 } from '../../src/fhir/r4.js';
+import { type Criteria, R4 } from '../../src/store.js';
+import { createRandom, oneOf, randomResources } from '../support/kit.js';
 import { describe, expect, test } from 'vitest';
-import { and, type Criteria, not, or, simplifyCriteria } from '../../src/search/criteria/criteria.js';
+import { and, not, or, simplifyCriteria } from '../../src/search/criteria/criteria.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
-import { createRandom, oneOf } from '../../src/testing/random.js';
 import { RandomQueries } from '../../src/testing/random-queries.js';
-import { randomResources } from '../../src/testing/random-resources.js';
 import { ReferenceSearch } from '../../src/testing/reference-search.js';
 import { cases, SEED } from '../support/chance.js';
 

@@ -1,10 +1,15 @@
-import { R4 } from '../../src/fhir/r4.js';
+import {
+  compareSubjects,
+  compareToPosition,
+  type IndexValue,
+  positionOf,
+  R4,
+  type SearchSubject,
+  sortValue,
+} from '../../src/store.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { IndexValue } from '../../src/search/index/index-entry.js';
 import { parseSort } from '../../src/search/parse/parse-search.js';
-import type { SearchSubject } from '../../src/search/evaluate/search-subject.js';
-import { compareSubjects, compareToPosition, positionOf, sortValue } from '../../src/search/evaluate/sort.js';
 import { subject, text } from './harness.js';
 
 const ids = (subjects: readonly SearchSubject[]): readonly string[] => subjects.map(({ id }) => id);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ValueTest } from '../../src/search/criteria/value-test.js';
+import type { IndexValue, ValueTest } from '../../src/store.js';
 import { narrowerTypes, testValue } from '../../src/search/evaluate/test-value.js';
-import type { IndexValue } from '../../src/search/index/index-entry.js';
 
 type Prefix = Extract<ValueTest, { kind: 'number' }>['prefix'];
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
+import { R4 } from '../../src/store.js';
 import { componentTraits, valueTraits } from '../../src/search/index/value-traits.js';
 
 test.each([

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
-import type { ValueTest } from '../../src/search/criteria/value-test.js';
-import type { IndexValue } from '../../src/search/index/index-entry.js';
+import { type IndexValue, R4, type ValueTest } from '../../src/store.js';
 import { finds, refusal, interval, testOf, text } from './harness.js';
 
 const point = (value: number): IndexValue => ({ kind: 'number', low: value, high: value });

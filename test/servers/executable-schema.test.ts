@@ -1,7 +1,6 @@
 import { graphql, GraphQLError, parse, validate } from 'graphql';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createFhirGraphql, type FhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { createFhirGraphql, type FhirGraphql, MemoryStore } from '../../src/index.js';
 import { storeWith } from '../support/store-with.js';
 import { countCalls, type CountingStore } from '../graphql/counting-store.js';
 import { caller, openClinic } from '../graphql/harness.js';

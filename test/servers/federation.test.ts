@@ -1,8 +1,7 @@
 import { buildASTSchema, parse, validateSchema } from 'graphql';
 import { expect, test } from 'vitest';
-import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
+import { createFhirGraphql, MemoryStore } from '../../src/index.js';
 import { PACE } from '../../src/platform/pace.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { countCalls } from '../graphql/counting-store.js';
 import { caller, openClinic } from '../graphql/harness.js';
 import { countTurns } from '../support/count-turns.js';

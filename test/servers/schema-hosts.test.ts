@@ -2,10 +2,7 @@ import { makeExecutableSchema, mergeSchemas } from '@graphql-tools/schema';
 import { graphql } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import { beforeAll, expect, test } from 'vitest';
-import { systemCaller } from '../../src/access/caller.js';
-import { createFhirGraphql } from '../../src/graphql/create-fhir-graphql.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
+import { createFhirGraphql, createRepository, MemoryStore, systemCaller } from '../../src/index.js';
 
 const store = new MemoryStore();
 const caller = systemCaller('clinic');

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { deleteElement } from '../../src/fhir/json/decimal-texts.js';
-import { stringifyJson } from '../../src/fhir/json/stringify-json.js';
-import { parseJson } from '../../src/fhir/json/parse-json.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import { parseJson, stringifyJson } from '../../src/http.js';
+import type { AnyResource } from '../../src/index.js';
+import { jsonText, parseJsonText } from '../../src/store.js';
+import { below, createRandom, oneOf, someOf } from '../support/kit.js';
 import { ElementReader, elementReader } from '../../src/store/element-reader.js';
-import { jsonLines, jsonText, parseJsonText } from '../../src/store/json-text.js';
-import { below, createRandom, oneOf, someOf } from '../../src/testing/random.js';
+import { jsonLines } from '../../src/store/json-text.js';
 import { cases, IS_WHOLE, SEED } from '../support/chance.js';
 
 const PATIENT = {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { hideDecimalTexts } from '../../src/fhir/json/decimal-texts.js';
-import { jsonText, parseJsonText } from '../../src/store/json-text.js';
-import { withVersion } from '../../src/store/versioned.js';
+import { jsonText, parseJsonText, withVersion } from '../../src/store.js';
 
 test.each([
   ['in the order of a stored resource', '"resourceType":"ChargeItem","id":"c","meta":{},"factorOverride":1.00'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
+import { FhirError } from '../../src/index.js';
 import { Overtaken, withRetries, type Attempt } from '../../src/store/with-retries.js';
 
 /** Work that is overtaken this often. */

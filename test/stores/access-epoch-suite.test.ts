@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
-import { decidesAccess } from '../../src/store/access-epoch.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import type { Change } from '../../src/store/write.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { storeConformance } from '../../src/testing/store-conformance.js';
+import { MemoryStore, type ResourceStore } from '../../src/index.js';
+import { type Change, decidesAccess } from '../../src/store.js';
+import { storeConformance } from '../../src/testing.js';
 import { storeWith } from '../support/store-with.js';
 
 /** The cases of the suite that a store fails. */

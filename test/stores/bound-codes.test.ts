@@ -1,13 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
+import { MemoryStore, type ResourceStore } from '../../src/index.js';
+import { PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { type FhirModel, R4 } from '../../src/store.js';
+import { idsOf, putAll, queryOf, resourceOf } from '../support/kit.js';
 import { parseFilter } from '../../src/search/parse/filter/parse-filter.js';
 import { parseParameter } from '../../src/search/parse/parse-parameter.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { idsOf, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { modelWith } from './models.js';
 import { postgresPool } from './postgres/pool.js';
 

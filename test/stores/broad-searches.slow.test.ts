@@ -1,12 +1,22 @@
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { executeFhirGraphql, MemoryStore, systemCaller } from '../../src/index.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
-import type { CallOptions } from '../../src/store/call-options.js';
-import type { SearchQuery } from '../../src/store/search-query.js';
-import type { ResourceStore, StatementPlan } from '../../src/store/store.js';
+import {
+  type AnyResource,
+  executeFhirGraphql,
+  MemoryStore,
+  type ResourceStore,
+  systemCaller,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import {
+  type CallOptions,
+  type Criteria,
+  R4,
+  type SearchQuery,
+  type SortKey,
+  type StatementPlan,
+} from '../../src/store.js';
+import { createRandom, PROJECT, put } from '../support/kit.js';
 import { rowScope } from '../../src/stores/sql/rows.js';
 import type { Sql } from '../../src/stores/sql/sql.js';
 import { sqliteDialect } from '../../src/stores/sqlite/rows/dialect.js';
@@ -16,9 +26,6 @@ import { conditionsOf } from '../../src/stores/sql/pages/condition.js';
 import { inStretch, stretchFrom } from '../../src/stores/sqlite/pages/stretch.js';
 import { TUNING } from '../../src/stores/sqlite/scans/tuning.js';
 import { Statements } from '../../src/stores/sqlite/database/statements.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { PROJECT, put } from '../../src/testing/conformance-case.js';
-import { createRandom } from '../../src/testing/random.js';
 import { skewedResources } from '../../src/testing/suites/random-searches.js';
 
 const DEFAULTS = { ...TUNING };

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { SEGMENT_TUNING } from '../../src/stores/segments/upkeep.js';
 import { TUNING } from '../../src/stores/sqlite/scans/tuning.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { createRandom } from '../../src/testing/random.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { createRandom } from '../support/kit.js';
 import { cases, SEED } from '../support/chance.js';
 import { changeModelsAtRandom, type ReindexedStore } from './changing-models.js';
 import { temporaryFolder } from './temporary-folder.js';

@@ -1,14 +1,7 @@
 import { expect } from 'vitest';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
-import type { SearchQuery } from '../../src/store/search-query.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import type { ReindexOptions } from '../../src/stores/sql/reindex.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { put, resourceOf } from '../../src/testing/conformance-case.js';
-import { below, oneOf } from '../../src/testing/random.js';
+import { type AnyResource, MemoryStore, type ResourceStore } from '../../src/index.js';
+import { type Criteria, type FhirModel, R4, type ReindexOptions, type SearchQuery } from '../../src/store.js';
+import { below, oneOf, put, resourceOf } from '../support/kit.js';
 import { modelWith } from './models.js';
 
 /** A store over a database that others also have open. */

@@ -1,5 +1,5 @@
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { createRandom } from '../../src/testing/random.js';
+import type { AnyResource } from '../../src/index.js';
+import { createRandom } from '../support/kit.js';
 
 /** Old Observations are corrected and low, and no value follows the order of writing. */
 export function correlatedObservations(count: number): AnyResource[] {

@@ -3,30 +3,34 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { explainAccess } from '../../src/access/explain/explain-access.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { FhirError } from '../../src/fhir/error.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { explainFhirGraphql } from '../../src/graphql/explain/explain-fhir-graphql.js';
-import { DEFAULT_LIMITS } from '../../src/graphql/limits.js';
-import { importBundle } from '../../src/import/bundle/import-bundle.js';
-import { importNdjson } from '../../src/import/ndjson/import-ndjson.js';
-import { createClient } from '../../src/projects/clients/create-client.js';
-import { initialize } from '../../src/projects/clients/initialize.js';
-import { rotateClientSecret } from '../../src/projects/clients/rotate-client-secret.js';
-import { verifyClientSecret } from '../../src/projects/clients/verify-client-secret.js';
-import { invite } from '../../src/projects/invite/invite.js';
-import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
-import { searchMembers } from '../../src/projects/members/search-members.js';
-import { createProject } from '../../src/projects/project/create-project.js';
-import { createRepository } from '../../src/repository/create-repository.js';
+import { explainAccess } from '../../src/access.js';
+import {
+  createClient,
+  createProject,
+  createRepository,
+  DEFAULT_LIMITS,
+  executeFhirGraphql,
+  explainFhirGraphql,
+  type FhirError,
+  importBundle,
+  importNdjson,
+  initialize,
+  invite,
+  MemoryStore,
+  removeMember,
+  type ResourceStore,
+  rotateClientSecret,
+  searchMembers,
+  serverCaller,
+  signIn,
+  systemCaller,
+  updateMember,
+  verifyClientSecret,
+} from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import type { CallOptions } from '../../src/store.js';
+import { keyOf, put, putAll, resourceOf } from '../support/kit.js';
 import { callTimedOut } from '../../src/store/guards.js';
-import type { CallOptions } from '../../src/store/call-options.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { keyOf, put, putAll, resourceOf } from '../../src/testing/conformance-case.js';
 import { stopClock } from '../support/stop-clock.js';
 
 interface SeenCall {

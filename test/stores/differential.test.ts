@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { put } from '../../src/testing/conformance-case.js';
-import { createRandom } from '../../src/testing/random.js';
+import { type AnyResource, MemoryStore } from '../../src/index.js';
+import { PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { createRandom, put } from '../support/kit.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, IS_WHOLE, SEED } from '../support/chance.js';
 import { postgresPool } from './postgres/pool.js';

@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
-import { FhirError } from '../../src/fhir/error.js';
+import { FhirError, MemoryStore, type ResourceStore } from '../../src/index.js';
+import { PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { R4 } from '../../src/store.js';
+import { below, createRandom, idsOf, oneOf, putAll, queryOf, resourceOf } from '../support/kit.js';
 import { escapeValue } from '../../src/search/parse/string-criteria.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { idsOf, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
 import { cases, IS_WHOLE, SEED } from '../support/chance.js';
 import { postgresPool } from './postgres/pool.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { IndexEntry } from '../../src/search/index/index-entry.js';
+import type { IndexEntry } from '../../src/store.js';
 import { LARGEST, markEntries, SEVERAL, SMALLEST } from '../../src/stores/sql/extremes.js';
 
 const VALUES = 10_000;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { PROJECT, putAll, resourceOf } from '../../src/testing/conformance-case.js';
+import { MemoryStore } from '../../src/index.js';
+import { PROJECT, putAll, resourceOf } from '../support/kit.js';
 
 test('a listener that fails fails no commit and no other listener, and is reported', async () => {
   const store = new MemoryStore();

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { PostgresPool, PostgresStatement } from '../../src/stores/postgres/database/driver.js';
-import { pglitePool } from '../../src/stores/postgres/database/pglite-pool.js';
+import { pglitePool, type PostgresPool, type PostgresStatement, PostgresStore } from '../../src/postgres.js';
+import { put, queryOf, resourceOf } from '../support/kit.js';
 import { BATCH_TEXTS } from '../../src/stores/postgres/rows/bounded-texts.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
 import { newDatabase } from './postgres/pool.js';
 
 // Re-indexing and verification read many resources at a time, which together may be larger than memory.

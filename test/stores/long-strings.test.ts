@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
-import type { StringTest } from '../../src/search/criteria/value-test.js';
-import { indexEntries } from '../../src/search/index/index-resource.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { idsOf, keyOf, putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
+import { MemoryStore } from '../../src/index.js';
+import { PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { indexEntries, R4, type StringTest } from '../../src/store.js';
+import { idsOf, keyOf, putAll, queryOf, resourceOf } from '../support/kit.js';
 import { postgresPool } from './postgres/pool.js';
 import { by } from './queries.js';
 

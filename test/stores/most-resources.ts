@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { ResourceStore } from '../../src/store/store.js';
-import { putAll, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
+import type { ResourceStore } from '../../src/index.js';
+import { putAll, queryOf, resourceOf } from '../support/kit.js';
 
 /** A store of this library refuses a search by reference that finds more than `maxResources`. */
 export async function expectFewResources(store: ResourceStore): Promise<void> {

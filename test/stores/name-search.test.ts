@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Caller, serverCaller } from '../../src/access/caller.js';
-import { executeFhirGraphql } from '../../src/graphql/execute-fhir-graphql.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { extendDefinitions } from '../../src/search/extend/extend-definitions.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { PROJECT, putAll, resourceOf } from '../../src/testing/conformance-case.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import { extendDefinitions } from '../../src/definitions.js';
+import {
+  type Caller,
+  createRepository,
+  executeFhirGraphql,
+  MemoryStore,
+  type ResourceStore,
+  serverCaller,
+} from '../../src/index.js';
+import { PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { R4 } from '../../src/store.js';
+import { below, createRandom, oneOf, PROJECT, putAll, resourceOf } from '../support/kit.js';
 import { signedIn, system } from '../repository/harness.js';
 import { cases, SEED } from '../support/chance.js';
 import { postgresPool } from './postgres/pool.js';

@@ -1,11 +1,9 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import type { NodeSqliteDatabase } from '../../src/stores/sqlite/database/node-sqlite.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { put } from '../../src/testing/conformance-case.js';
-import { createRandom } from '../../src/testing/random.js';
-import { storeConformance } from '../../src/testing/store-conformance.js';
+import type { AnyResource } from '../../src/index.js';
+import { type NodeSqliteDatabase, SqliteStore } from '../../src/sqlite.js';
+import { storeConformance } from '../../src/testing.js';
+import { createRandom, put } from '../support/kit.js';
 import { assertSearches } from '../../src/testing/suites/random-searches.js';
 import { cases, KIT_EFFORT, SEED } from '../support/chance.js';
 import { syntheaResources } from './shared-data.js';

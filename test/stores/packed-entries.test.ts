@@ -1,13 +1,9 @@
 import { expect, test } from 'vitest';
-import { R4 } from '../../src/fhir/r4.js';
-import type { IndexEntry } from '../../src/search/index/index-entry.js';
-import { indexEntries } from '../../src/search/index/index-resource.js';
+import { indexEntries, type IndexEntry, R4, type Write } from '../../src/store.js';
+import { createRandom, randomResources } from '../support/kit.js';
 import { markEntries } from '../../src/stores/sql/extremes.js';
 import { EntryPacker, EntryReader } from '../../src/stores/sqlite/threads/packed-entries.js';
 import { isLarge, partOf } from '../../src/stores/sqlite/threads/text-writes.js';
-import type { Write } from '../../src/store/write.js';
-import { createRandom } from '../../src/testing/random.js';
-import { randomResources } from '../../src/testing/random-resources.js';
 import { cases, SEED } from '../support/chance.js';
 
 test(`index entries arrive in a thread unchanged (seed ${SEED})`, () => {

@@ -1,7 +1,6 @@
-import type { AnyResource } from '../../src/fhir/resource.js';
-import type { Criteria, SortKey } from '../../src/search/criteria/criteria.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { put } from '../../src/testing/conformance-case.js';
+import type { AnyResource, ResourceStore } from '../../src/index.js';
+import type { Criteria, SortKey } from '../../src/store.js';
+import { put } from '../support/kit.js';
 
 /** Writes resources in one commit. @returns the stored resources */
 export async function write(store: ResourceStore, resources: readonly AnyResource[]): Promise<readonly AnyResource[]> {

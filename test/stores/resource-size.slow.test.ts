@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { jsonText, MAX_RESOURCE_BYTES } from '../../src/store/json-text.js';
-import { withVersion } from '../../src/store/versioned.js';
+import type { AnyResource } from '../../src/index.js';
+import { jsonText, MAX_RESOURCE_BYTES, withVersion } from '../../src/store.js';
 
 const TOO_LARGE = {
   code: 'too-costly',

@@ -1,28 +1,27 @@
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { serverCaller, systemCaller, type MemberCaller } from '../../src/access/caller.js';
-import { listMemberships } from '../../src/access/sign-in/list-memberships.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import type { FhirModel } from '../../src/fhir/model/fhir-model.js';
-import { R4 } from '../../src/fhir/r4.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import { updateMember } from '../../src/projects/members/update-member.js';
-import type { PostgresPool } from '../../src/stores/postgres/database/driver.js';
+import {
+  type AnyResource,
+  listMemberships,
+  type MemberCaller,
+  serverCaller,
+  signIn,
+  systemCaller,
+  updateMember,
+} from '../../src/index.js';
+import { pglitePool, type PostgresPool, PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import { type FhirModel, R4, SERVER_SCOPE } from '../../src/store.js';
+import { createRandom, keyOf, PROJECT, put, queryOf, resourceOf } from '../support/kit.js';
 import { TUNING as POSTGRES_TUNING } from '../../src/stores/postgres/scans/tuning.js';
-import { SERVER_SCOPE } from '../../src/store/resource-key.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
 import { SEGMENT_TUNING } from '../../src/stores/segments/upkeep.js';
 import { TUNING as SQLITE_TUNING } from '../../src/stores/sqlite/scans/tuning.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { keyOf, PROJECT, put, queryOf, resourceOf } from '../../src/testing/conformance-case.js';
-import { createRandom } from '../../src/testing/random.js';
 import { assertSearches, skewedResources } from '../../src/testing/suites/random-searches.js';
 import { codeOf, repositoryOf, signedIn, system } from '../repository/harness.js';
 import { onceTestEnds } from '../support/after-tests.js';
 import { cases, SEED } from '../support/chance.js';
 import { newDatabase } from './postgres/pool.js';
 import { buildSegments, rowsOf } from './postgres/build-segments.js';
-import { pglitePool } from '../../src/stores/postgres/database/pglite-pool.js';
 import { modelWith } from './models.js';
 import { indexSqlite } from './questions/index-work.js';
 import { write } from './queries.js';

@@ -1,4 +1,4 @@
-import type { AnyResource } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
 import { syntheaBundles, type TransactionBundle } from '../support/shared.js';
 
 /** Resources of the first Synthea bundles by name, with references between them made local. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Guard } from '../../src/stores/sqlite/database/guard.js';
 import { sortInTime } from '../../src/stores/sqlite/pages/found-rows.js';
-import { createRandom } from '../../src/testing/random.js';
+import { createRandom } from '../support/kit.js';
 
 const UNTIL_ENDED = { check: () => undefined } as unknown as Guard;
 

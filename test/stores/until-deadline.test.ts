@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { assertNotAborted } from '../../src/store/guards.js';
+import { assertNotAborted } from '../../src/store.js';
 import { untilDeadline } from '../../src/stores/postgres/database/until-deadline.js';
 import { stopClock } from '../support/stop-clock.js';
 

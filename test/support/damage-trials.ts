@@ -1,12 +1,9 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect } from 'vitest';
-import { FhirError } from '../../src/fhir/error.js';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
-import { keyOf, put, queryOf } from '../../src/testing/conformance-case.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
-import { randomResources } from '../../src/testing/random-resources.js';
+import { FhirError, type ResourceStore } from '../../src/index.js';
+import { SqliteStore } from '../../src/sqlite.js';
+import type { Criteria } from '../../src/store.js';
+import { below, createRandom, keyOf, oneOf, put, queryOf, randomResources } from './kit.js';
 import type { Tally } from './long-report.js';
 
 /** The results of trials of damage. */

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { writeFileSync } from 'node:fs';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import { SqliteStore } from '../../src/sqlite.js';
 
 let bytes: Buffer | undefined;
 

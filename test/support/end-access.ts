@@ -3,12 +3,16 @@
 
 import { createInterface } from 'node:readline';
 import pg from 'pg';
-import { serverCaller, systemCaller } from '../../src/access/caller.js';
-import { removeMember, updateMember } from '../../src/projects/members/update-member.js';
-import { revokeSessions } from '../../src/projects/members/revoke-sessions.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import { PostgresStore } from '../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../src/stores/sqlite/store.js';
+import {
+  createRepository,
+  removeMember,
+  revokeSessions,
+  serverCaller,
+  systemCaller,
+  updateMember,
+} from '../../src/index.js';
+import { PostgresStore } from '../../src/postgres.js';
+import { SqliteStore } from '../../src/sqlite.js';
 
 const [place, project] = process.argv.slice(2) as [string, string];
 const pool = place.startsWith('{') ? new pg.Pool(JSON.parse(place) as pg.PoolConfig) : undefined;

@@ -1,9 +1,6 @@
 import type { Bundle, Patient } from '@medplum/fhirtypes';
-import { systemCaller } from '../../src/access/caller.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import { below, createRandom, oneOf } from '../../src/testing/random.js';
+import { createRepository, FhirError, type ResourceStore, systemCaller } from '../../src/index.js';
+import { below, createRandom, oneOf } from './kit.js';
 import type { Operation } from './linearizability.js';
 
 /** The calls of the callers, and the number of calls that were refused because others came first. */

@@ -4,11 +4,14 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Practitioner } from '@medplum/fhirtypes';
 import { expect } from 'vitest';
-import { serverCaller, type MemberCaller } from '../../src/access/caller.js';
-import { signIn } from '../../src/access/sign-in/sign-in.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { createRepository } from '../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../src/store/store.js';
+import {
+  createRepository,
+  FhirError,
+  type MemberCaller,
+  type ResourceStore,
+  serverCaller,
+  signIn,
+} from '../../src/index.js';
 import { LOADER } from './load-typescript.js';
 import { storeWith } from './store-with.js';
 

@@ -1,7 +1,7 @@
 // Builds the segments of Observations in a process of its own, and stops forever in the middle of it. Arguments, as JSON: the
 // configuration of a pool, the tuning, the number of the statement after which it stops, and how long the server tolerates that.
 import pg from 'pg';
-import type { PostgresPool } from '../../src/stores/postgres/database/driver.js';
+import type { PostgresPool } from '../../src/postgres.js';
 import { SILENCE } from '../../src/stores/postgres/database/silence.js';
 import { SEGMENT_TUNING } from '../../src/stores/segments/upkeep.js';
 import { buildSegments } from '../stores/postgres/build-segments.js';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { generateSample } from '../../examples/sample-data.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
 import { hasShared, SHARED } from './shared-folder.js';
 
 export { hasShared, SHARED };

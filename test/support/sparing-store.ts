@@ -1,7 +1,6 @@
-import { type AnyResource, elementsOf } from '../../src/fhir/resource.js';
-import type { SearchPage } from '../../src/store/search-query.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import type { StoredResource } from '../../src/store/stored-resource.js';
+import type { AnyResource, ResourceStore } from '../../src/index.js';
+import type { SearchPage, StoredResource } from '../../src/store.js';
+import { elementsOf } from '../../src/fhir/resource.js';
 import { copyElement } from '../../src/fhir/json/decimal-texts.js';
 
 /** A store that omits all elements of resources that a call does not need: see `SearchQuery.elements`. */

@@ -1,4 +1,4 @@
-import type { ResourceStore } from '../../src/store/store.js';
+import type { ResourceStore } from '../../src/index.js';
 
 /** A store that behaves like another, except for `changes`. */
 export function storeWith(store: ResourceStore, changes: Partial<ResourceStore>): ResourceStore {

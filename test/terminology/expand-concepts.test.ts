@@ -2,12 +2,10 @@ import { getEventListeners } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
 import { expandAll, MAX_CONCEPTS, MAX_EXPANSIONS, withConcepts } from '../../src/access/terminology/expand-concepts.js';
 import { searchForPolicy } from '../../src/access/terminology/search-terminology.js';
-import { FhirError } from '../../src/fhir/error.js';
-import { ALL, type Criteria, type Expansions } from '../../src/search/criteria/criteria.js';
-import type { ExpansionRequest } from '../../src/search/criteria/value-test.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
-import type { CallOptions } from '../../src/store/call-options.js';
-import type { Terminology, TerminologyContext } from '../../src/store/terminology.js';
+import { FhirError, MemoryStore } from '../../src/index.js';
+import type { CallOptions, Criteria } from '../../src/store.js';
+import type { ExpansionRequest, Terminology, TerminologyContext } from '../../src/terminology.js';
+import { ALL, type Expansions } from '../../src/search/criteria/criteria.js';
 import { codeOf, faultOf } from '../repository/harness.js';
 
 const CONTEXT = { project: 'clinic', search: () => Promise.resolve([]) };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { expandAll } from '../../src/access/terminology/expand-concepts.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
 import { PACE, Pace } from '../../src/platform/pace.js';
 import { projectTerminology } from '../../src/terminology.js';
 import { SETS, valueSet } from './resources.js';

@@ -1,13 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { PolicyGrant } from '../../src/access/policy/policy-grant.js';
 import { withPolicyExpansions } from '../../src/access/terminology/policy-expansions.js';
-import { FhirError, type ErrorCode } from '../../src/fhir/error.js';
+import { type ErrorCode, FhirError, MemoryStore, type ResourceStore } from '../../src/index.js';
+import { type ExpansionRequest, type TerminologyContext, withTerminology } from '../../src/terminology.js';
 import { ALL, expansionKey } from '../../src/search/criteria/criteria.js';
-import type { ExpansionRequest } from '../../src/search/criteria/value-test.js';
-import type { ResourceStore } from '../../src/store/store.js';
-import type { TerminologyContext } from '../../src/store/terminology.js';
-import { withTerminology } from '../../src/store/with-terminology.js';
-import { MemoryStore } from '../../src/stores/memory/store.js';
 import { faultOf } from '../repository/harness.js';
 
 const CONCEPTS = [{ system: 'urn:s', code: 'x' }];

@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { AccessPolicy, Resource } from '@medplum/fhirtypes';
-import { MemoryStore, signIn, type MemberCaller, type ResourceStore } from '../../src/index.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
+import {
+  type AnyResource,
+  type MemberCaller,
+  MemoryStore,
+  type Repository,
+  type ResourceStore,
+  signIn,
+} from '../../src/index.js';
 import { projectTerminology, withTerminology } from '../../src/terminology.js';
-import type { Repository } from '../../src/repository/repository.js';
 import { repositoryOf, signedIn, system } from '../repository/harness.js';
 
 type Rules = NonNullable<AccessPolicy['resource']>;

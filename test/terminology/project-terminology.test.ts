@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createRepository, MemoryStore, systemCaller } from '../../src/index.js';
-import type { AnyResource } from '../../src/fhir/resource.js';
-import type { Criteria } from '../../src/search/criteria/criteria.js';
+import { type AnyResource, createRepository, MemoryStore, systemCaller } from '../../src/index.js';
+import type { Criteria } from '../../src/store.js';
 import { projectTerminology, type TerminologyContext } from '../../src/terminology.js';
 import { ANIMALS, FLAT, filter, SETS, SYSTEM, valueSet } from './resources.js';
 

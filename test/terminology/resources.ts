@@ -1,4 +1,5 @@
-import type { AnyResource, JsonObject } from '../../src/fhir/resource.js';
+import type { AnyResource } from '../../src/index.js';
+import type { JsonObject } from '../../src/fhir/resource.js';
 
 export const SYSTEM = 'https://clinic.example/CodeSystem/animals';
 export const FLAT = 'https://clinic.example/CodeSystem/flat';

@@ -1,5 +1,4 @@
-import { defineField } from '../../src/graphql/schema/host/define-field.js';
-import type { HostFields } from '../../src/graphql/schema/host/host-fields.js';
+import { defineField, type HostFields } from '../../src/index.js';
 
 // Compiled by `npm run typecheck`: the types that are inferred from the SDL of a host's fields.
 

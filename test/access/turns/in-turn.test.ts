@@ -1,18 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../../src/access/caller.js';
-import { signIn } from '../../../src/access/sign-in/sign-in.js';
+import {
+  createFhirGraphql,
+  createRepository,
+  executeFhirGraphql,
+  importBundle,
+  importNdjson,
+  initialize,
+  MemoryStore,
+  type ResourceStore,
+  searchMembers,
+  signIn,
+  systemCaller,
+  toHttpResponse,
+} from '../../../src/index.js';
+import { SqliteStore } from '../../../src/sqlite.js';
 import { maskError } from '../../../src/fhir/error.js';
-import { createFhirGraphql } from '../../../src/graphql/create-fhir-graphql.js';
-import { executeFhirGraphql } from '../../../src/graphql/execute-fhir-graphql.js';
-import { draftAnswer, toHttpResponse } from '../../../src/http/to-http-response.js';
-import { importBundle } from '../../../src/import/bundle/import-bundle.js';
-import { importNdjson } from '../../../src/import/ndjson/import-ndjson.js';
-import { initialize } from '../../../src/projects/clients/initialize.js';
-import { searchMembers } from '../../../src/projects/members/search-members.js';
-import { createRepository } from '../../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../../src/store/store.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { draftAnswer } from '../../../src/http/to-http-response.js';
 import { neverPause } from '../../support/never-pause.js';
 import { stopClock } from '../../support/stop-clock.js';
 import { storeWith } from '../../support/store-with.js';

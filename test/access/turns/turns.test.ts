@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Concurrency, parseConcurrency } from '../../../src/access/limits/call-limits.js';
+import { type Concurrency, FhirError } from '../../../src/index.js';
+import { parseConcurrency } from '../../../src/access/limits/call-limits.js';
 import { type Place, type Turn, Turns } from '../../../src/access/turns/in-turn.js';
-import { FhirError } from '../../../src/fhir/error.js';
 import { cases } from '../../support/chance.js';
 
 /** The turns of a store, by a clock of the test, with the order in which requests began. */

@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { copyBundleForHost, copyForHost } from '../../../src/fhir/json/copy-json.js';
 import { DECIMAL_TEXTS } from '../../../src/fhir/json/decimal-texts.js';
-import { parseJson } from '../../../src/fhir/json/parse-json.js';
-import { stringifyJson } from '../../../src/fhir/json/stringify-json.js';
+import { parseJson, stringifyJson } from '../../../src/http.js';
 import { PACE } from '../../../src/platform/pace.js';
 import { countTurns } from '../../support/count-turns.js';
 

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { parseBundle, parseWithDecimals } from '../../../src/fhir/json/parse-json.js';
-import { stringifyJson } from '../../../src/fhir/json/stringify-json.js';
+import { stringifyJson } from '../../../src/http.js';
+import { below, createRandom, oneOf } from '../../support/kit.js';
 import { PACE, Pace } from '../../../src/platform/pace.js';
-import { below, createRandom, oneOf } from '../../../src/testing/random.js';
 import { cases, SEED } from '../../support/chance.js';
 import { countTurns } from '../../support/count-turns.js';
 

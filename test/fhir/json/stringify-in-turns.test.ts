@@ -1,16 +1,15 @@
 import { afterEach, expect, test } from 'vitest';
-import { parseJson } from '../../../src/fhir/json/parse-json.js';
+import { parseJson, stringifyJson } from '../../../src/http.js';
+import { below, createRandom, oneOf } from '../../support/kit.js';
 import {
   markPlain,
   PARTS,
   stringifyInTurns,
-  stringifyJson,
   stringifyResultInTurns,
   type Texts,
   TEXTS,
 } from '../../../src/fhir/json/stringify-json.js';
 import { PACE } from '../../../src/platform/pace.js';
-import { below, createRandom, oneOf } from '../../../src/testing/random.js';
 import { cases, SEED } from '../../support/chance.js';
 
 const DEFAULTS = { ...PARTS };

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { FhirError } from '../../../src/fhir/error.js';
+import { FhirError, type FhirGraphqlContext, type HostField, type HostFields } from '../../../src/index.js';
 import { LimitError } from '../../../src/graphql/limits.js';
-import type { FhirGraphqlContext } from '../../../src/graphql/context.js';
-import type { HostField, HostFields } from '../../../src/graphql/schema/host/host-fields.js';
 import { enrol } from '../../access/policies.js';
 import { caller, failures, openClinic, type Clinic, type Sample } from '../harness.js';
 import { executeBy, ManualClock } from '../manual-clock.js';

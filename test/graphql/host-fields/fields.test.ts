@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { FhirError } from '../../../src/fhir/error.js';
-import { createFhirGraphql } from '../../../src/graphql/create-fhir-graphql.js';
-import { defineField } from '../../../src/graphql/schema/host/define-field.js';
-import type { HostFields } from '../../../src/graphql/schema/host/host-fields.js';
-import type { Tracer } from '../../../src/telemetry/observer.js';
-import { withTelemetry } from '../../../src/telemetry/with-telemetry.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { createFhirGraphql, defineField, FhirError, type HostFields, MemoryStore } from '../../../src/index.js';
+import { type Tracer, withTelemetry } from '../../../src/telemetry.js';
 import { countCalls } from '../counting-store.js';
 import { caller, failures, openClinic, type Clinic, type Sample } from '../harness.js';
 

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditRecord } from '../../../src/audit/audit-record.js';
-import { FhirError } from '../../../src/fhir/error.js';
-import { defineField } from '../../../src/graphql/schema/host/define-field.js';
-import type { HostFields, HostWrite } from '../../../src/graphql/schema/host/host-fields.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import {
+  type AuditRecord,
+  defineField,
+  FhirError,
+  type HostFields,
+  type HostWrite,
+  MemoryStore,
+} from '../../../src/index.js';
 import { storeWith } from '../../support/store-with.js';
 import { failures, openClinic, type Clinic } from '../harness.js';
 

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createFhirGraphql } from '../../../src/graphql/create-fhir-graphql.js';
-import { defineField } from '../../../src/graphql/schema/host/define-field.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { createFhirGraphql, defineField, MemoryStore } from '../../../src/index.js';
 import { countCalls } from '../counting-store.js';
 import { caller, openClinic, type Sample } from '../harness.js';
 

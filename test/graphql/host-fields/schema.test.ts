@@ -1,11 +1,9 @@
 import { buildSchema } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { FhirModel } from '../../../src/fhir/model/fhir-model.js';
-import { R4 } from '../../../src/fhir/r4.js';
-import { createFhirGraphql } from '../../../src/graphql/create-fhir-graphql.js';
-import { validateFhirGraphql } from '../../../src/graphql/validate-documents/validate-fhir-graphql.js';
+import { createFhirGraphql, MemoryStore, validateFhirGraphql } from '../../../src/index.js';
+import { R4 } from '../../../src/store.js';
 import { ServiceModel } from '../../../src/graphql/schema/host/service-model.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { caller } from '../harness.js';
 
 const store = new MemoryStore();

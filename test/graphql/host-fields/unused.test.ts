@@ -1,10 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { QUERIES } from '../../../bench/queries.js';
 import { generateSample } from '../../../examples/sample-data.js';
-import { createFhirGraphql, type FhirGraphql } from '../../../src/graphql/create-fhir-graphql.js';
-import type { HostFields } from '../../../src/graphql/schema/host/host-fields.js';
-import { importBundle } from '../../../src/import/bundle/import-bundle.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { createFhirGraphql, type FhirGraphql, type HostFields, importBundle, MemoryStore } from '../../../src/index.js';
 import { IS_LONG } from '../../support/chance.js';
 import { countCalls } from '../counting-store.js';
 import { caller } from '../harness.js';

@@ -1,6 +1,4 @@
-import { executeFhirGraphql, type FhirGraphqlResult } from '../../../src/graphql/execute-fhir-graphql.js';
-import type { Dialect } from '../../../src/graphql/dialect.js';
-import type { ResourceStore } from '../../../src/store/store.js';
+import { type Dialect, executeFhirGraphql, type FhirGraphqlResult, type ResourceStore } from '../../../src/index.js';
 import { caller } from '../harness.js';
 import type { HostileDocument, HostileRequest, Outcome } from './hostile-document.js';
 

@@ -1,5 +1,4 @@
-import { MemoryStore } from '../../../src/stores/memory/store.js';
-import type { ResourceStore } from '../../../src/store/store.js';
+import { MemoryStore, type ResourceStore } from '../../../src/index.js';
 import { put, type Sample } from '../harness.js';
 
 /** A store with data that help the attacker: hubs that everything refers to, rings, deep trees, long texts. */

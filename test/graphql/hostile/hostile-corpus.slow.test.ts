@@ -1,7 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { ResourceStore } from '../../../src/store/store.js';
-import type { Dialect } from '../../../src/graphql/dialect.js';
-import { DEFAULT_LIMITS } from '../../../src/graphql/limits.js';
+import { DEFAULT_LIMITS, type Dialect, type ResourceStore } from '../../../src/index.js';
 import { expectedOutcome, outcomeOf, send } from './attack.js';
 import { IS_GRAPHQL_16, IS_LONG } from '../../support/chance.js';
 import { HOSTILE_DOCUMENTS, QUICK_DOCUMENTS } from './corpus.js';

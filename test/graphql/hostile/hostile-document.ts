@@ -1,5 +1,4 @@
-import type { FhirGraphqlContext } from '../../../src/graphql/context.js';
-import type { ErrorCode } from '../../../src/fhir/error.js';
+import type { ErrorCode, FhirGraphqlContext } from '../../../src/index.js';
 import type { DocumentNode } from 'graphql';
 
 /** The outcome of an attack: the code of the first error, or the whole answer if that is right and cheap. */

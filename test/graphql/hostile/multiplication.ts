@@ -1,4 +1,4 @@
-import { R4 } from '../../../src/fhir/r4.js';
+import { R4 } from '../../../src/store.js';
 import { chain, nested, pieces, textOf, type HostileDocument } from './hostile-document.js';
 
 /** Small documents that expand to huge ones: aliases, fragments, directives, lists inside lists. */

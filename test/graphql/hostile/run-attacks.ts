@@ -1,7 +1,7 @@
 // Runs the whole corpus in its own process with a limit on its heap. It prints one line of JSON per attack.
 // Argument: a part of the names to send, if not all.
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Dialect } from '../../../src/graphql/dialect.js';
+import type { Dialect } from '../../../src/index.js';
 import { expectedOutcome, outcomeOf, send } from './attack.js';
 import { HOSTILE_DOCUMENTS } from './corpus.js';
 import type { HostileDocument, Outcome } from './hostile-document.js';

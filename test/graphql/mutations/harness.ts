@@ -1,8 +1,12 @@
-import { systemCaller, type Caller } from '../../../src/access/caller.js';
-import { executeFhirGraphql, type FhirGraphqlResult } from '../../../src/graphql/execute-fhir-graphql.js';
-import { type FhirGraphqlContext } from '../../../src/graphql/context.js';
-import type { Repository } from '../../../src/repository/repository.js';
-import type { ResourceStore } from '../../../src/store/store.js';
+import {
+  type Caller,
+  executeFhirGraphql,
+  type FhirGraphqlContext,
+  type FhirGraphqlResult,
+  type Repository,
+  type ResourceStore,
+  systemCaller,
+} from '../../../src/index.js';
 import { system } from '../../repository/harness.js';
 import type { Variables } from '../harness.js';
 

@@ -1,7 +1,7 @@
-import { R4 } from '../../../src/fhir/r4.js';
+import { MemoryStore } from '../../../src/index.js';
+import { R4 } from '../../../src/store.js';
 import { describe, expect, test } from 'vitest';
 import { inputFieldsOf, inputTypeName, typeOfInput } from '../../../src/graphql/schema/input-fields.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { failures, messages } from '../harness.js';
 import { openClinic } from './harness.js';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { R4 } from '../../../src/fhir/r4.js';
+import { MemoryStore } from '../../../src/index.js';
+import { R4 } from '../../../src/store.js';
 import { validateResource } from '../../../src/fhir/validate-resource.js';
 import { assertResource } from '../../../src/interactions/write-request.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { openClinic } from './harness.js';
 
 const clinic = await openClinic(new MemoryStore());

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'graphql';
-import { FhirError, inDoubt } from '../../../src/fhir/error.js';
-import { getOperationType } from '../../../src/graphql/documents/document-from-request.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { getOperationType } from '../../../src/http.js';
+import { FhirError, MemoryStore } from '../../../src/index.js';
+import { type CallOptions, inDoubt } from '../../../src/store.js';
 import { caller, failures } from '../harness.js';
 import { storeWith } from '../../support/store-with.js';
 import { executeBy, ManualClock } from '../manual-clock.js';
-import type { CallOptions } from '../../../src/store/call-options.js';
 import { openClinic } from './harness.js';
 
 const UPDATE = 'mutation { PatientUpdate(id: "p", res: { active: true }) { id } }';

@@ -1,13 +1,11 @@
-import { R4 } from '../../../src/fhir/r4.js';
+import { type AnyResource, FhirError, MemoryStore } from '../../../src/index.js';
+import { R4 } from '../../../src/store.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FhirError } from '../../../src/fhir/error.js';
 import { readInput } from '../../../src/graphql/execute/read-input.js';
 import { inputFieldsOf, inputTypeName } from '../../../src/graphql/schema/input-fields.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
 import { cases, IS_WHOLE } from '../../support/chance.js';
 import { sharedJson, syntheaBundles } from '../../support/shared.js';
-import type { AnyResource } from '../../../src/fhir/resource.js';
 import { openClinic, type Clinic } from './harness.js';
 import { literalOf } from './literals.js';
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditRecord } from '../../../src/audit/audit-record.js';
-import { toAuditEvent } from '../../../src/audit/audit-event.js';
+import { type AuditRecord, toAuditEvent } from '../../../src/index.js';
 import { codeOf, overStores, signedIn, type Membership } from '../../repository/harness.js';
 import { failures, messages } from '../harness.js';
 import { openClinic } from './harness.js';

@@ -1,4 +1,4 @@
-import { R4 } from '../../../src/fhir/r4.js';
+import { R4 } from '../../../src/store.js';
 import { fhirpathFilter } from '../../../src/fhirpath/compile.js';
 import type { Arguments, JsonObject } from './resolvers.js';
 

@@ -1,4 +1,4 @@
-import { R4 } from '../../../src/fhir/r4.js';
+import { R4 } from '../../../src/store.js';
 import { fieldsOf, reverseParameters, type FieldDescriptor } from '../../../src/graphql/schema/fields.js';
 import type { JsonObject } from './resolvers.js';
 

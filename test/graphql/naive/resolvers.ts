@@ -1,11 +1,11 @@
 import { loadFhirPath } from '../../../src/fhirpath/library.js';
-import { R4 } from '../../../src/fhir/r4.js';
+import type { ResourceStore } from '../../../src/index.js';
+import { R4 } from '../../../src/store.js';
 import { elementsOf } from '../../../src/fhir/resource.js';
 import { fhirpathFilter } from '../../../src/fhirpath/compile.js';
 import { and } from '../../../src/search/criteria/criteria.js';
 import { parseParameter } from '../../../src/search/parse/parse-parameter.js';
 import { parseSort } from '../../../src/search/parse/parse-search.js';
-import type { ResourceStore } from '../../../src/store/store.js';
 
 await loadFhirPath();
 

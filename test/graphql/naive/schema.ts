@@ -1,6 +1,6 @@
-import { R4 } from '../../../src/fhir/r4.js';
+import type { ResourceStore } from '../../../src/index.js';
+import { type ElementDefinition, R4 } from '../../../src/store.js';
 import { execute } from 'graphql/execution/execute.js';
-import type { ElementDefinition } from '../../../src/fhir/model/definition-types.js';
 import {
   GraphQLInterfaceType,
   GraphQLList,
@@ -19,7 +19,6 @@ import {
 import { argumentsOf } from '../../../src/graphql/schema/arguments.js';
 import { fieldsOf, type FieldDescriptor } from '../../../src/graphql/schema/fields.js';
 import { isLenientScalar, scalarOf } from '../../../src/graphql/schema/scalars.js';
-import type { ResourceStore } from '../../../src/store/store.js';
 import { readOne, resolveReference, searchAll, type Arguments, type Item } from './resolvers.js';
 import { keepItems } from './keep-items.js';
 

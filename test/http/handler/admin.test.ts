@@ -1,6 +1,6 @@
 import type { Bundle, Project, ProjectMembership } from '@medplum/fhirtypes';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Invitation } from '../../../src/projects/mail/invitation.js';
+import type { Invitation } from '../../../src/index.js';
 import { BASE, idOf, openService, outcomeText, type Service } from './open-service.js';
 
 const sent: Invitation[] = [];

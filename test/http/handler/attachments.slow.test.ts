@@ -1,10 +1,7 @@
 import type { Bundle, DocumentReference } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import { systemCaller } from '../../../src/access/caller.js';
-import { importNdjson } from '../../../src/import/ndjson/import-ndjson.js';
-import type { ResourceStore } from '../../../src/store/store.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { importNdjson, MemoryStore, type ResourceStore, systemCaller } from '../../../src/index.js';
+import { SqliteStore } from '../../../src/sqlite.js';
 import { onceTestEnds } from '../../support/after-tests.js';
 import { temporaryFolder } from '../../stores/temporary-folder.js';
 import { type Answer, openService } from './open-service.js';

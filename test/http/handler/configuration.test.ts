@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../../src/access/caller.js';
-import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
-import { FhirError } from '../../../src/fhir/error.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { createFhirHandler } from '../../../src/http.js';
+import { FhirError, MemoryStore, systemCaller } from '../../../src/index.js';
 import { openService, outcomeText } from './open-service.js';
 
 const GOOD = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { MemoryStore, systemCaller, type ResourceStore } from '../../../src/index.js';
 import { createFhirHandler } from '../../../src/http.js';
-import type { CallOptions } from '../../../src/store/call-options.js';
+import type { CallOptions } from '../../../src/store.js';
 
 const BASE = 'https://clinic.example/fhir/R4';
 const PATIENT = { resourceType: 'Patient', id: 'p' };

@@ -1,6 +1,6 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { put, resourceOf } from '../../../src/testing/conformance-case.js';
+import { put, resourceOf } from '../../support/kit.js';
 import { BASE, openService, outcomeText, patient, type Service } from './open-service.js';
 
 let service: Service;

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { systemCaller } from '../../../src/access/caller.js';
-import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { createFhirHandler } from '../../../src/http.js';
+import { MemoryStore, systemCaller } from '../../../src/index.js';
 import { storeWith } from '../../support/store-with.js';
 import { neverPause } from '../../support/never-pause.js';
 

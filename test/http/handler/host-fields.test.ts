@@ -1,13 +1,15 @@
 import { beforeAll, expect, test } from 'vitest';
-import { systemCaller } from '../../../src/access/caller.js';
-import { createFhirGraphql, type FhirGraphql } from '../../../src/graphql/create-fhir-graphql.js';
-import { executeFhirGraphql } from '../../../src/graphql/execute-fhir-graphql.js';
-import { explainFhirGraphql } from '../../../src/graphql/explain/explain-fhir-graphql.js';
-import type { HostFields } from '../../../src/graphql/schema/host/host-fields.js';
-import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
-import type { FhirHandlerConfig } from '../../../src/http/exchange/handler-config.js';
-import { createRepository } from '../../../src/repository/create-repository.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { createFhirHandler, type FhirHandlerConfig } from '../../../src/http.js';
+import {
+  createFhirGraphql,
+  createRepository,
+  executeFhirGraphql,
+  explainFhirGraphql,
+  type FhirGraphql,
+  type HostFields,
+  MemoryStore,
+  systemCaller,
+} from '../../../src/index.js';
 
 const store = new MemoryStore();
 const caller = systemCaller('clinic');

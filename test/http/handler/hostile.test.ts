@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { createTestService } from '../../../src/test-service/create-test-service.js';
+import { createTestService } from '../../../src/test-service.js';
 
 // Every route with unexpected input: no answer can be an internal error.
 

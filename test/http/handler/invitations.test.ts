@@ -1,7 +1,7 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { expect, test } from 'vitest';
-import type { FhirHandlerConfig } from '../../../src/http/exchange/handler-config.js';
-import type { Invitation } from '../../../src/projects/mail/invitation.js';
+import type { FhirHandlerConfig } from '../../../src/http.js';
+import type { Invitation } from '../../../src/index.js';
 import { openService, outcomeText, type Service } from './open-service.js';
 
 const ANN = { resourceType: 'Practitioner', firstName: 'Ann', lastName: 'Lee', email: 'ann@example.org' };

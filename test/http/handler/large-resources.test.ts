@@ -1,9 +1,6 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { systemCaller } from '../../../src/access/caller.js';
-import { executeFhirGraphql } from '../../../src/graphql/execute-fhir-graphql.js';
-import { importNdjson } from '../../../src/import/ndjson/import-ndjson.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { executeFhirGraphql, importNdjson, MemoryStore, systemCaller } from '../../../src/index.js';
 import { type Answer, openService, outcomeText } from './open-service.js';
 
 /** A Patient with two values for each name. */

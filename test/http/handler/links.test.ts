@@ -1,9 +1,6 @@
 import type { AccessPolicy, Bundle, Project, ProjectMembership } from '@medplum/fhirtypes';
 import { describe, expect, test } from 'vitest';
-import { signIn } from '../../../src/access/sign-in/sign-in.js';
-import { invite } from '../../../src/projects/invite/invite.js';
-import { createRepository } from '../../../src/repository/create-repository.js';
-import { systemCaller } from '../../../src/access/caller.js';
+import { createRepository, invite, signIn, systemCaller } from '../../../src/index.js';
 import { type Answer, openService, type Service } from './open-service.js';
 
 let people = 0;

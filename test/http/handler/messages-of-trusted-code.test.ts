@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { serverCaller, systemCaller, type Caller } from '../../../src/access/caller.js';
-import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { createFhirHandler } from '../../../src/http.js';
+import { type Caller, MemoryStore, serverCaller, systemCaller } from '../../../src/index.js';
 
 // A host may sign in a client as trusted code; the client cannot call functions of the library.
 

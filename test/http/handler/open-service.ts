@@ -1,16 +1,17 @@
 import type { AccessPolicy, Patient, Resource } from '@medplum/fhirtypes';
-import { systemCaller } from '../../../src/access/caller.js';
-import { signIn } from '../../../src/access/sign-in/sign-in.js';
-import type { AuditRecord } from '../../../src/audit/audit-record.js';
-import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
-import type { FhirHandler, FhirHandlerConfig } from '../../../src/http/exchange/handler-config.js';
-import { initialize } from '../../../src/projects/clients/initialize.js';
-import { invite } from '../../../src/projects/invite/invite.js';
-import { createProject } from '../../../src/projects/project/create-project.js';
-import { createRepository } from '../../../src/repository/create-repository.js';
-import type { Repository } from '../../../src/repository/repository.js';
-import type { ResourceStore } from '../../../src/store/store.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { createFhirHandler, type FhirHandler, type FhirHandlerConfig } from '../../../src/http.js';
+import {
+  type AuditRecord,
+  createProject,
+  createRepository,
+  initialize,
+  invite,
+  MemoryStore,
+  type Repository,
+  type ResourceStore,
+  signIn,
+  systemCaller,
+} from '../../../src/index.js';
 
 /** The answer of a handler, with its JSON parsed. */
 export interface Answer {

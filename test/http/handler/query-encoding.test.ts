@@ -1,7 +1,7 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { FhirError } from '../../../src/fhir/error.js';
-import { readGraphqlRequest } from '../../../src/http/read-graphql-request.js';
+import { readGraphqlRequest } from '../../../src/http.js';
+import { FhirError } from '../../../src/index.js';
 import { type Answer, openService, outcomeText, patient, send, type Service } from './open-service.js';
 
 /** Latin-1, a cut-off sequence, a surrogate, an overlong slash, and percent signs that begin no escape. */

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
-import type { AuditRecord } from '../../../src/audit/audit-record.js';
-import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
-import { systemCaller } from '../../../src/access/caller.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { createFhirHandler } from '../../../src/http.js';
+import { type AuditRecord, MemoryStore, systemCaller } from '../../../src/index.js';
 
 test.each([
   ['read', 'Patient/a?_elements=nonsense', { type: 'Patient', id: 'a' }],

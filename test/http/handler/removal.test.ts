@@ -1,8 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { serverCaller } from '../../../src/access/caller.js';
-import { toNodeListener } from '../../../src/http/to-node-listener.js';
-import { importNdjson } from '../../../src/import/ndjson/import-ndjson.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { toNodeListener } from '../../../src/http.js';
+import { importNdjson, MemoryStore, serverCaller } from '../../../src/index.js';
 import { storeWith } from '../../support/store-with.js';
 import { openService, type Service } from './open-service.js';
 

@@ -1,7 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { systemCaller } from '../../../src/access/caller.js';
-import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { createFhirHandler } from '../../../src/http.js';
+import { MemoryStore, systemCaller } from '../../../src/index.js';
 
 // The time of a request includes that of reading its JSON.
 

@@ -1,7 +1,7 @@
 import type { CapabilityStatement, Patient } from '@medplum/fhirtypes';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../../src/access/caller.js';
-import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
+import { createFhirHandler } from '../../../src/http.js';
+import { systemCaller } from '../../../src/index.js';
 import { storeWith } from '../../support/store-with.js';
 import { BASE, openService, outcomeText, patient, send, type Service } from './open-service.js';
 

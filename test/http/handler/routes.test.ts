@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { systemCaller } from '../../../src/access/caller.js';
-import { createFhirHandler } from '../../../src/http/handler/create-fhir-handler.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { createFhirHandler } from '../../../src/http.js';
+import { MemoryStore, systemCaller } from '../../../src/index.js';
 import { idOf, openService, outcomeText, patient, send, type Service } from './open-service.js';
 
 let service: Service;

@@ -10,9 +10,8 @@ import {
   signIn,
   systemCaller,
 } from 'fhirgraph';
-import { createRandom } from '../../../src/testing/random.js';
+import { createRandom, keyOf, PROJECT, put, queryOf, resourceOf } from '../../support/kit.js';
 import type { JoinedStore, ResourceStore } from 'fhirgraph/store';
-import { keyOf, PROJECT, put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { cases, SEED } from '../../support/chance.js';
 
 /** A store over the host's own database, whose transactions the test begins and ends. */

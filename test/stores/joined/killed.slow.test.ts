@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { SqliteStore } from 'fhirgraph/sqlite';
-import { put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { put, queryOf, resourceOf } from '../../support/kit.js';
 import { LOADER } from '../../support/load-typescript.js';
 import { temporaryFolder } from '../temporary-folder.js';
 

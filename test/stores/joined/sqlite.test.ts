@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { SqliteStore } from 'fhirgraph/sqlite';
-import { keyOf, put, resourceOf } from '../../../src/testing/conformance-case.js';
+import { keyOf, put, resourceOf } from '../../support/kit.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { joinedSuite } from './joined-suite.js';
 

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import type { Write } from '../../../src/store/write.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
-import { createRandom } from '../../../src/testing/random.js';
+import { MemoryStore } from '../../../src/index.js';
+import type { Criteria, Write } from '../../../src/store.js';
+import { createRandom } from '../../support/kit.js';
 import { SEED } from '../../support/chance.js';
 
 const put = (id: string, ...codes: string[]): Write => ({

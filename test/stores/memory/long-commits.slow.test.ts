@@ -1,14 +1,10 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import type { FhirError } from '../../../src/fhir/error.js';
-import type { AnyResource } from '../../../src/fhir/resource.js';
+import { type AnyResource, type FhirError, MemoryStore } from '../../../src/index.js';
+import type { ResourceKey, Write } from '../../../src/store.js';
+import { createRandom, randomResources } from '../../support/kit.js';
 import { PACE } from '../../../src/platform/pace.js';
 import { nextTurn } from '../../../src/platform/runtime.js';
 import { ALL } from '../../../src/search/criteria/criteria.js';
-import type { ResourceKey } from '../../../src/store/resource-key.js';
-import type { Write } from '../../../src/store/write.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
-import { createRandom } from '../../../src/testing/random.js';
-import { randomResources } from '../../../src/testing/random-resources.js';
 import { SEED } from '../../support/chance.js';
 import { countTurns } from '../../support/count-turns.js';
 

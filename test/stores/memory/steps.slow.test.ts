@@ -1,9 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { PACE } from '../../../src/platform/pace.js';
-import { ALL, type Criteria, refersTo } from '../../../src/search/criteria/criteria.js';
-import type { SearchQuery } from '../../../src/store/search-query.js';
-import type { Write } from '../../../src/store/write.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
+import { MemoryStore } from '../../../src/index.js';
+import type { Criteria, SearchQuery, Write } from '../../../src/store.js';
+import { ALL, refersTo } from '../../../src/search/criteria/criteria.js';
 import { TextIndex } from '../../../src/stores/memory/text-index.js';
 import { countTurns } from '../../support/count-turns.js';
 

@@ -1,9 +1,8 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import type { CallOptions } from '../../../src/store/call-options.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
-import { putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
-import { storeConformance } from '../../../src/testing/store-conformance.js';
+import { MemoryStore } from '../../../src/index.js';
+import type { CallOptions, Criteria } from '../../../src/store.js';
+import { storeConformance } from '../../../src/testing.js';
+import { putAll, queryOf, resourceOf } from '../../support/kit.js';
 import { KIT_EFFORT, SEED } from '../../support/chance.js';
 import { expectFewResources } from '../most-resources.js';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Holding, ProjectData } from '../../../src/stores/memory/project-data.js';
-import { below, createRandom, oneOf } from '../../../src/testing/random.js';
+import { below, createRandom, oneOf } from '../../support/kit.js';
 import { cases, SEED } from '../../support/chance.js';
 
 /** A few resources of two types, with up to 300 versions that often share an instant. */

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { R4 } from '../../../src/fhir/r4.js';
+import type { PostgresPool } from '../../../src/postgres.js';
+import { R4 } from '../../../src/store.js';
+import { PROJECT } from '../../support/kit.js';
 import { Connections } from '../../../src/stores/postgres/database/connections.js';
-import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
 import { IndexStatus } from '../../../src/stores/postgres/maintenance/index-status.js';
 import { PostgresRefreshPort } from '../../../src/stores/postgres/segment-refresh.js';
 import { PostgresSegments } from '../../../src/stores/postgres/segments/segments.js';
 import { DamagedSegment } from '../../../src/stores/segments/segment-rows.js';
 import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
-import { PROJECT } from '../../../src/testing/conformance-case.js';
 
 /** Brings the segments of some types up to date, as another process would, down to the last write. */
 export async function buildSegments(

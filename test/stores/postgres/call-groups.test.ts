@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { FhirError, inDoubt } from '../../../src/fhir/error.js';
+import { FhirError } from '../../../src/index.js';
+import { inDoubt } from '../../../src/store.js';
 import { CallGroups } from '../../../src/stores/postgres/database/call-groups.js';
 
 type Outcome = PromiseWithResolvers<readonly string[]>;

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { FhirError } from '../../../src/fhir/error.js';
+import type { FhirError } from '../../../src/index.js';
+import type { PostgresPool } from '../../../src/postgres.js';
 import { sql } from '../../../src/stores/sql/sql.js';
 import { Connections } from '../../../src/stores/postgres/database/connections.js';
-import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
 import type { Connection, Row } from '../../../src/stores/postgres/database/lent-connection.js';
 import { untilDeadline, writtenUntilDeadline } from '../../../src/stores/postgres/database/until-deadline.js';
 import { startWireServer, type WireServer } from '../../support/wire-server.js';

@@ -1,9 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { ChangePage } from '../../../src/store/changes.js';
-import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
+import type { ChangePage } from '../../../src/store.js';
+import { PROJECT, putAll, resourceOf } from '../../support/kit.js';
 import { FEED_TUNING } from '../../../src/stores/postgres/maintenance/feed-upkeep.js';
-import { PostgresStore, type PostgresStoreOptions } from '../../../src/postgres.js';
-import { PROJECT, putAll, resourceOf } from '../../../src/testing/conformance-case.js';
+import { pglitePool, PostgresStore, type PostgresStoreOptions } from '../../../src/postgres.js';
 import { until } from '../../support/until.js';
 import { newDatabase, noting } from './pool.js';
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { createRandom } from '../../../src/testing/random.js';
+import { pglitePool, PostgresStore } from '../../../src/postgres.js';
+import { createRandom } from '../../support/kit.js';
 import { cases, IS_LONG, SEED } from '../../support/chance.js';
 import { changeModelsAtRandom, type ReindexedStore } from '../changing-models.js';
 import { bareDatabase } from './pool.js';

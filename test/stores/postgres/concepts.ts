@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
+import { PostgresStore } from '../../../src/postgres.js';
 import { projectTerminology, withTerminology } from '../../../src/terminology.js';
 import { IS_LONG } from '../../support/chance.js';
 import { addLargeSet, CONCEPT_SEARCHES, fill, idsOf } from '../../terminology/concept-cases.js';

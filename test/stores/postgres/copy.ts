@@ -1,21 +1,17 @@
 import { type PGlite } from '@electric-sql/pglite';
 import { afterEach, describe, expect, test } from 'vitest';
-import { R4 } from '../../../src/fhir/r4.js';
-import type { AnyResource } from '../../../src/fhir/resource.js';
+import type { AnyResource } from '../../../src/index.js';
+import { pglitePool, type PostgresClient, type PostgresScriptStatement, PostgresStore } from '../../../src/postgres.js';
+import type { SqlValue } from '../../../src/sqlite.js';
+import { R4, type Write } from '../../../src/store.js';
+import { createRandom, keyOf, put, putAll, queryOf, randomResources, resourceOf } from '../../support/kit.js';
 import { parseParameter } from '../../../src/search/parse/parse-parameter.js';
-import type { Write } from '../../../src/store/write.js';
 import { COPY, copyInto, copyText } from '../../../src/stores/postgres/database/copy-text.js';
-import type { PostgresClient, PostgresScriptStatement } from '../../../src/stores/postgres/database/driver.js';
 import { withLiterals } from '../../../src/stores/postgres/database/literals.js';
-import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
 import { scriptOf } from '../../../src/stores/postgres/database/script.js';
 import { toStatement } from '../../../src/stores/postgres/database/statements.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { GROWING_TABLES } from '../../../src/stores/postgres/rows/table-names.js';
-import { sql, type SqlValue } from '../../../src/stores/sql/sql.js';
-import { keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
-import { createRandom } from '../../../src/testing/random.js';
-import { randomResources } from '../../../src/testing/random-resources.js';
+import { sql } from '../../../src/stores/sql/sql.js';
 import { cases, SEED } from '../../support/chance.js';
 import { bareDatabase, newDatabase } from './pool.js';
 

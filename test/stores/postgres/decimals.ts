@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
+import { PostgresStore } from '../../../src/postgres.js';
 import { bringAll, caller, samples, WAYS_OUT } from '../../repository/decimal-ways.js';
 import { SEED } from '../../support/chance.js';
 import { postgresPool } from './pool.js';

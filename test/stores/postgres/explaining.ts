@@ -1,4 +1,4 @@
-import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
+import type { PostgresPool } from '../../../src/postgres.js';
 import type { PlanNode } from '../plan-node.js';
 import { through } from './pool.js';
 

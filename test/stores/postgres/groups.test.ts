@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest';
-import type { FhirError } from '../../../src/fhir/error.js';
-import type { ResourceKey } from '../../../src/store/resource-key.js';
-import type { Write, WriteResult } from '../../../src/store/write.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { keyOf, put, resourceOf } from '../../../src/testing/conformance-case.js';
-import { below, createRandom, oneOf } from '../../../src/testing/random.js';
+import type { FhirError } from '../../../src/index.js';
+import { PostgresStore } from '../../../src/postgres.js';
+import type { ResourceKey, Write, WriteResult } from '../../../src/store.js';
+import { below, createRandom, keyOf, oneOf, put, resourceOf } from '../../support/kit.js';
 import { cases, SEED } from '../../support/chance.js';
 import { noting, postgresPool } from './pool.js';
 

@@ -1,4 +1,4 @@
-import { R4 } from '../../../src/fhir/r4.js';
+import { R4 } from '../../../src/store.js';
 import { expect, test } from 'vitest';
 import { arrayText } from '../../../src/stores/postgres/rows/array.js';
 import { parameterKey, projectKey, resourceKey } from '../../../src/stores/postgres/rows/keys.js';

@@ -2,12 +2,10 @@ import type { Pool } from 'pg';
 import { expect, expectTypeOf, test } from 'vitest';
 import { PACE } from '../../../src/platform/pace.js';
 import { Connections } from '../../../src/stores/postgres/database/connections.js';
-import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
-import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
+import { pglitePool, type PostgresPool, PostgresStore } from '../../../src/postgres.js';
+import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../support/kit.js';
 import { inTransaction } from '../../../src/stores/postgres/database/transaction.js';
 import { sql } from '../../../src/stores/sql/sql.js';
-import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { expectFewResources } from '../most-resources.js';
 import { bareDatabase, postgresPool } from './pool.js';
 

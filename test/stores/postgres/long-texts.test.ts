@@ -1,9 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { LONG_TEXT, type PendingVersion, upsert } from '../../../src/stores/postgres/commit/pending-version.js';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
-import { keyOf, put, resourceOf } from '../../../src/testing/conformance-case.js';
-import { below, createRandom, oneOf } from '../../../src/testing/random.js';
-import type { Write } from '../../../src/store/write.js';
+import { MemoryStore } from '../../../src/index.js';
+import type { Write } from '../../../src/store.js';
+import { below, createRandom, keyOf, oneOf, put, resourceOf } from '../../support/kit.js';
 import { cases, SEED } from '../../support/chance.js';
 import { postgresStore } from './store.js';
 

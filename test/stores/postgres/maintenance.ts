@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
-import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { keyOf, put, putAll, queryOf } from '../../../src/testing/conformance-case.js';
-import { createRandom } from '../../../src/testing/random.js';
-import { randomResources } from '../../../src/testing/random-resources.js';
+import { pglitePool, PostgresStore } from '../../../src/postgres.js';
+import { createRandom, keyOf, put, putAll, queryOf, randomResources } from '../../support/kit.js';
 import { assertSearches } from '../../../src/testing/suites/random-searches.js';
 import { SEED } from '../../support/chance.js';
 import { newDatabase } from './pool.js';

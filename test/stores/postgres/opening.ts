@@ -1,10 +1,9 @@
 import type { PGlite } from '@electric-sql/pglite';
 import { expect, test, vi } from 'vitest';
-import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
+import { pglitePool, PostgresStore } from '../../../src/postgres.js';
+import type { Criteria } from '../../../src/store.js';
+import { idsOf, keyOf, putAll, queryOf, resourceOf } from '../../support/kit.js';
 import { SCHEMA_VERSION } from '../../../src/stores/postgres/schema/prepare-schema.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import { idsOf, keyOf, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { modelWith } from '../models.js';
 import { bareDatabase } from './pool.js';
 

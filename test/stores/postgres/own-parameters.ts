@@ -1,5 +1,5 @@
 import { test } from 'vitest';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
+import { PostgresStore } from '../../../src/postgres.js';
 import { describeNewParameters } from '../../definitions/reindex-cases.js';
 import { searchByRandomParameters } from '../../definitions/random-searches.js';
 import { SEED } from '../../support/chance.js';

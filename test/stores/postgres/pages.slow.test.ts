@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
+import { PostgresStore } from '../../../src/postgres.js';
+import type { Criteria } from '../../../src/store.js';
+import { put, queryOf, resourceOf } from '../../support/kit.js';
 import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { noting, postgresPool } from './pool.js';
 
 const DEFAULTS = { ...TUNING };

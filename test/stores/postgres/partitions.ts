@@ -1,14 +1,10 @@
 import { expect, test } from 'vitest';
-import { systemCaller } from '../../../src/access/caller.js';
-import { executeFhirGraphql } from '../../../src/graphql/execute-fhir-graphql.js';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
+import { executeFhirGraphql, systemCaller } from '../../../src/index.js';
+import { type PgliteDatabase, pglitePool, PostgresStore } from '../../../src/postgres.js';
+import type { Criteria } from '../../../src/store.js';
+import { createRandom, keyOf, put, randomResources } from '../../support/kit.js';
 import { COPY } from '../../../src/stores/postgres/database/copy-text.js';
-import { type PgliteDatabase, pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
 import { projectKey } from '../../../src/stores/postgres/rows/keys.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { keyOf, put } from '../../../src/testing/conformance-case.js';
-import { createRandom } from '../../../src/testing/random.js';
-import { randomResources } from '../../../src/testing/random-resources.js';
 import { SEED } from '../../support/chance.js';
 import { bareDatabase } from './pool.js';
 

@@ -1,12 +1,8 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Criteria, SortKey } from '../../../src/search/criteria/criteria.js';
-import type { SearchPosition } from '../../../src/search/evaluate/sort.js';
-import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
+import { pglitePool, type PostgresPool, PostgresStore } from '../../../src/postgres.js';
+import type { Criteria, SearchPosition, SortKey } from '../../../src/store.js';
+import { below, createRandom, put, queryOf, resourceOf } from '../../support/kit.js';
 import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
-import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
-import { below, createRandom } from '../../../src/testing/random.js';
 import { skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { bareDatabase, noting } from './pool.js';
 import { explaining, nodesOf } from './explaining.js';

@@ -1,12 +1,12 @@
 import type { PGlite } from '@electric-sql/pglite';
-import type {
-  PostgresAnswer,
-  PostgresClient,
-  PostgresPool,
-  PostgresStatement,
-} from '../../../src/stores/postgres/database/driver.js';
-import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
+import {
+  pglitePool,
+  type PostgresAnswer,
+  type PostgresClient,
+  type PostgresPool,
+  type PostgresStatement,
+  PostgresStore,
+} from '../../../src/postgres.js';
 import { openPglite } from '../../support/open-pglite.js';
 
 /** One database serves all tests of a worker. It ends with the worker. */

@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { storeConformance } from '../../../src/testing/store-conformance.js';
+import { PostgresStore } from '../../../src/postgres.js';
+import { storeConformance } from '../../../src/testing.js';
 import { KIT_EFFORT, SEED } from '../../support/chance.js';
 import { postgresPool } from './pool.js';
 // One file runs them all: each would start a PostgreSQL of its own, which takes longer than its tests.

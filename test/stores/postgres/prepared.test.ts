@@ -1,15 +1,18 @@
 import type { PGlite } from '@electric-sql/pglite';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Criteria, SortKey } from '../../../src/search/criteria/criteria.js';
-import type { PostgresClient, PostgresPool, PostgresStatement } from '../../../src/stores/postgres/database/driver.js';
+import {
+  pglitePool,
+  type PostgresClient,
+  type PostgresPool,
+  type PostgresStatement,
+  PostgresStore,
+} from '../../../src/postgres.js';
+import type { Criteria, SortKey } from '../../../src/store.js';
+import { createRandom, PROJECT, put, putAll, queryOf, resourceOf } from '../../support/kit.js';
 import { Connections } from '../../../src/stores/postgres/database/connections.js';
 import type { Row } from '../../../src/stores/postgres/database/lent-connection.js';
-import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
 import { numbered, prepared } from '../../../src/stores/postgres/database/statements.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { Sql, sql } from '../../../src/stores/sql/sql.js';
-import { PROJECT, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
-import { createRandom } from '../../../src/testing/random.js';
 import { skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { bareDatabase } from './pool.js';
 import { IS_WHOLE } from '../../support/chance.js';

@@ -1,12 +1,9 @@
 import type { PGlite } from '@electric-sql/pglite';
 import { describe, expect, test, vi } from 'vitest';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
+import { pglitePool, type PostgresPool, PostgresStore } from '../../../src/postgres.js';
+import type { Criteria, ReindexProgress } from '../../../src/store.js';
+import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../support/kit.js';
 import { parameterKey } from '../../../src/stores/postgres/rows/keys.js';
-import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import type { ReindexProgress } from '../../../src/stores/sql/reindex.js';
-import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { until } from '../../support/until.js';
 import { modelWith } from '../models.js';
 import { newDatabase } from './pool.js';

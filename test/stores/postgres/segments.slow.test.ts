@@ -1,15 +1,12 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import type { AnyResource } from '../../../src/fhir/resource.js';
+import type { AnyResource } from '../../../src/index.js';
+import { pglitePool, type PostgresPool, PostgresStore } from '../../../src/postgres.js';
+import { below, createRandom, keyOf, oneOf, PROJECT, put, queryOf, randomResources } from '../../support/kit.js';
 import { COPY } from '../../../src/stores/postgres/database/copy-text.js';
-import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
 import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
 import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import { SIZES } from '../../../src/stores/segments/run-format.js';
-import { keyOf, PROJECT, put, queryOf } from '../../../src/testing/conformance-case.js';
 import { RandomQueries } from '../../../src/testing/random-queries.js';
-import { randomResources } from '../../../src/testing/random-resources.js';
-import { below, createRandom, oneOf } from '../../../src/testing/random.js';
 import { ReferenceSearch } from '../../../src/testing/reference-search.js';
 import { skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { cases, IS_WHOLE, SEED } from '../../support/chance.js';
@@ -18,7 +15,6 @@ import { correlatedObservations } from '../correlated-observations.js';
 import { by, match, write } from '../queries.js';
 import { buildSegments, rowsOf } from './build-segments.js';
 import { bareDatabase, noting, postgresPool, through } from './pool.js';
-import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
 
 const USUAL = [SEGMENT_TUNING, TUNING, SIZES, COPY].map((tuning) => [tuning, { ...tuning }] as const);
 

@@ -1,17 +1,16 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { AnyResource } from '../../../src/fhir/resource.js';
+import type { AnyResource } from '../../../src/index.js';
+import { pglitePool, PostgresStore } from '../../../src/postgres.js';
+import { PROJECT, putAll, resourceOf } from '../../support/kit.js';
 import { rowsOf } from '../../../src/stores/postgres/rows/array.js';
 import { deleteOf } from '../../../src/stores/postgres/rows/by-key.js';
 import { projectKey, resourceKey } from '../../../src/stores/postgres/rows/keys.js';
 import type { Row } from '../../../src/stores/postgres/database/lent-connection.js';
-import { pglitePool } from '../../../src/stores/postgres/database/pglite-pool.js';
 import { ProjectWrites } from '../../../src/stores/postgres/commit/project-writes.js';
 import { toStatement } from '../../../src/stores/postgres/database/statements.js';
 import { STATISTICS } from '../../../src/stores/postgres/maintenance/statistics.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
 import type { Transaction } from '../../../src/stores/postgres/database/transaction.js';
 import { type Sql, sql } from '../../../src/stores/sql/sql.js';
-import { PROJECT, putAll, resourceOf } from '../../../src/testing/conformance-case.js';
 import { until } from '../../support/until.js';
 import { bareDatabase, through } from './pool.js';
 

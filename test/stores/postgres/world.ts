@@ -1,7 +1,6 @@
-import type { AnyResource } from '../../../src/fhir/resource.js';
-import type { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { keyOf } from '../../../src/testing/conformance-case.js';
-import { below, oneOf } from '../../../src/testing/random.js';
+import type { AnyResource } from '../../../src/index.js';
+import type { PostgresStore } from '../../../src/postgres.js';
+import { below, keyOf, oneOf } from '../../support/kit.js';
 import { skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { write } from '../queries.js';
 

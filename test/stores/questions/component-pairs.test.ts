@@ -1,10 +1,7 @@
 import { describe } from 'vitest';
-import type { AnyResource } from '../../../src/fhir/resource.js';
-import type { CompositeCriteria, Criteria } from '../../../src/search/criteria/criteria.js';
-import type { Prefix, ValueTest } from '../../../src/search/criteria/value-test.js';
-import type { SearchQuery } from '../../../src/store/search-query.js';
-import { queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
-import { below, oneOf } from '../../../src/testing/random.js';
+import type { AnyResource } from '../../../src/index.js';
+import type { CompositeCriteria, Criteria, Prefix, SearchQuery, ValueTest } from '../../../src/store.js';
+import { below, oneOf, queryOf, resourceOf } from '../../support/kit.js';
 import { by, match } from '../queries.js';
 import { answerEverywhere, askEverywhere } from './ask-everywhere.js';
 

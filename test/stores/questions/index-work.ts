@@ -1,12 +1,12 @@
 import type Database from 'better-sqlite3';
-import { R4 } from '../../../src/fhir/r4.js';
-import type { PostgresPool } from '../../../src/stores/postgres/database/driver.js';
+import type { PostgresPool } from '../../../src/postgres.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { R4 } from '../../../src/store.js';
+import { oneOf } from '../../support/kit.js';
 import { TUNING as POSTGRES_SCANS } from '../../../src/stores/postgres/scans/tuning.js';
 import { SIZES } from '../../../src/stores/segments/run-format.js';
 import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
 import { TUNING as SQLITE_SCANS } from '../../../src/stores/sqlite/scans/tuning.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { oneOf } from '../../../src/testing/random.js';
 import { buildSegments } from '../postgres/build-segments.js';
 
 // The only file of the questions that knows the machinery behind the stores. It makes the index of broad questions from few

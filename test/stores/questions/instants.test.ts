@@ -1,9 +1,7 @@
 import { describe } from 'vitest';
-import type { AnyResource } from '../../../src/fhir/resource.js';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import type { Prefix } from '../../../src/search/criteria/value-test.js';
-import { queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
-import { oneOf } from '../../../src/testing/random.js';
+import type { AnyResource } from '../../../src/index.js';
+import type { Criteria, Prefix } from '../../../src/store.js';
+import { oneOf, queryOf, resourceOf } from '../../support/kit.js';
 import { by, match } from '../queries.js';
 import { askEverywhere } from './ask-everywhere.js';
 

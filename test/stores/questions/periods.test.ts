@@ -1,10 +1,7 @@
 import { describe } from 'vitest';
-import type { AnyResource } from '../../../src/fhir/resource.js';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import type { Prefix } from '../../../src/search/criteria/value-test.js';
-import type { SearchQuery } from '../../../src/store/search-query.js';
-import { PROJECT, queryOf } from '../../../src/testing/conformance-case.js';
-import { below, oneOf } from '../../../src/testing/random.js';
+import type { AnyResource } from '../../../src/index.js';
+import type { Criteria, Prefix, SearchQuery } from '../../../src/store.js';
+import { below, oneOf, PROJECT, queryOf } from '../../support/kit.js';
 import { by, match } from '../queries.js';
 import { answerEverywhere, askEverywhere } from './ask-everywhere.js';
 

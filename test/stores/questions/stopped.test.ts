@@ -1,11 +1,8 @@
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import type { ValueTest } from '../../../src/search/criteria/value-test.js';
-import type { SearchQuery } from '../../../src/store/search-query.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { PROJECT, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
-import { createRandom } from '../../../src/testing/random.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Criteria, SearchQuery, ValueTest } from '../../../src/store.js';
+import { createRandom, PROJECT, queryOf, resourceOf } from '../../support/kit.js';
 import { ReferenceSearch } from '../../../src/testing/reference-search.js';
 import { SEED } from '../../support/chance.js';
 import { by, match, write } from '../queries.js';

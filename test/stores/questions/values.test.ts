@@ -1,12 +1,8 @@
 import { describe } from 'vitest';
-import type { AnyResource } from '../../../src/fhir/resource.js';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import type { StringTest, ValueTest } from '../../../src/search/criteria/value-test.js';
-import type { SearchQuery } from '../../../src/store/search-query.js';
-import { PROJECT, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import type { AnyResource } from '../../../src/index.js';
+import type { Criteria, SearchQuery, StringTest, ValueTest } from '../../../src/store.js';
+import { below, oneOf, PROJECT, queryOf, randomResources, resourceOf } from '../../support/kit.js';
 import { compositeResources } from '../../../src/testing/composite-resources.js';
-import { below, oneOf } from '../../../src/testing/random.js';
-import { randomResources } from '../../../src/testing/random-resources.js';
 import { assertSearches, skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { by, match } from '../queries.js';
 import { answerEverywhere, askEverywhere } from './ask-everywhere.js';

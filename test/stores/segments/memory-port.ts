@@ -1,9 +1,5 @@
-import type { FhirModel } from '../../../src/fhir/model/fhir-model.js';
-import { R4 } from '../../../src/fhir/r4.js';
-import type { AnyResource } from '../../../src/fhir/resource.js';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import { matches } from '../../../src/search/evaluate/match.js';
-import { indexEntries } from '../../../src/search/index/index-resource.js';
+import type { AnyResource } from '../../../src/index.js';
+import { type Criteria, type FhirModel, indexEntries, matches, R4 } from '../../../src/store.js';
 import { parameterFingerprints } from '../../../src/search/index/parameter-fingerprints.js';
 import type { SyncPort } from '../../../src/stores/ask.js';
 import type { KnownParameters } from '../../../src/stores/segments/build-segment.js';

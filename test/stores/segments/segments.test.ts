@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { AnyResource } from '../../../src/fhir/resource.js';
-import type { Criteria, SortKey } from '../../../src/search/criteria/criteria.js';
+import type { AnyResource } from '../../../src/index.js';
+import type { Criteria, SortKey } from '../../../src/store.js';
 import { type Ask, runAwaiting, runNow } from '../../../src/stores/ask.js';
 import type { SegmentPort } from '../../../src/stores/segments/port.js';
 import { SegmentIndex, type SegmentQuery } from '../../../src/stores/segments/segment-search.js';

@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { THREAD_TUNING } from '../../../src/stores/sqlite/database/tuning.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../support/kit.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
 const fileNamed = temporaryFolder();

@@ -1,10 +1,9 @@
 import { copyFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import type { CommittedChange } from '../../../src/store/changes.js';
-import type { ResourceStore } from '../../../src/store/store.js';
-import type { SqliteStoreOptions } from '../../../src/stores/sqlite/config.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { keyOf, PROJECT, put, putAll, resourceOf } from '../../../src/testing/conformance-case.js';
+import type { ResourceStore } from '../../../src/index.js';
+import { SqliteStore, type SqliteStoreOptions } from '../../../src/sqlite.js';
+import type { CommittedChange } from '../../../src/store.js';
+import { keyOf, PROJECT, put, putAll, resourceOf } from '../../support/kit.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
 const fileNamed = temporaryFolder();

@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { MemoryStore } from '../../../src/index.js';
-import type { AnyResource } from '../../../src/fhir/resource.js';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import type { SearchQuery } from '../../../src/store/search-query.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { PROJECT, put } from '../../../src/testing/conformance-case.js';
-import { below, createRandom, oneOf } from '../../../src/testing/random.js';
+import { type AnyResource, MemoryStore } from '../../../src/index.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Criteria, SearchQuery } from '../../../src/store.js';
+import { below, createRandom, oneOf, PROJECT, put } from '../../support/kit.js';
 import { skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { SEED } from '../../support/chance.js';
 

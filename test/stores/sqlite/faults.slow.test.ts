@@ -12,9 +12,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { FhirError } from '../../../src/fhir/error.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import type { FhirError } from '../../../src/index.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../support/kit.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
 const fileNamed = temporaryFolder();

@@ -1,13 +1,11 @@
 import Database from 'better-sqlite3';
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Criteria } from '../../../src/store.js';
+import { createRandom, idsOf, keyOf, put, putAll, queryOf, randomResources, resourceOf } from '../../support/kit.js';
 import { SCHEMA_VERSION } from '../../../src/stores/sqlite/schema/prepare-schema.js';
 import { INDEX_VERSION } from '../../../src/search/index/parameter-fingerprints.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
-import { createRandom } from '../../../src/testing/random.js';
-import { randomResources } from '../../../src/testing/random-resources.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
 const fileNamed = temporaryFolder();

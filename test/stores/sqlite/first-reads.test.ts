@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { SearchQuery } from '../../../src/store/search-query.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { SearchQuery } from '../../../src/store.js';
+import { PROJECT } from '../../support/kit.js';
 import { Guard } from '../../../src/stores/sqlite/database/guard.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { THREAD_TUNING } from '../../../src/stores/sqlite/database/tuning.js';
-import { PROJECT } from '../../../src/testing/conformance-case.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
 const DEFAULTS = { ...THREAD_TUNING };

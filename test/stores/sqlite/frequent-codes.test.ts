@@ -1,12 +1,11 @@
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { MemoryStore } from '../../../src/index.js';
-import type { AnyResource } from '../../../src/fhir/resource.js';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
+import { type AnyResource, MemoryStore } from '../../../src/index.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Criteria } from '../../../src/store.js';
+import { idsOf, keyOf, PROJECT, put, queryOf } from '../../support/kit.js';
 import { SIZES } from '../../../src/stores/segments/run-format.js';
 import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { idsOf, keyOf, PROJECT, put, queryOf } from '../../../src/testing/conformance-case.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
 const fileNamed = temporaryFolder();

@@ -2,11 +2,11 @@ import Database from 'better-sqlite3';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { AnyResource } from '../../../src/fhir/resource.js';
+import type { AnyResource } from '../../../src/index.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { put } from '../../support/kit.js';
 import { INDEX_TABLES } from '../../../src/stores/sql/index-tables.js';
 import { INDEX_VERSION } from '../../../src/search/index/parameter-fingerprints.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { put } from '../../../src/testing/conformance-case.js';
 
 /**
  * The fingerprint of the rows at each INDEX_VERSION. If the test fails, the rows made for a resource differ from those in

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import type { ValueTest } from '../../../src/search/criteria/value-test.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { PROJECT, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Criteria, ValueTest } from '../../../src/store.js';
+import { PROJECT, put, putAll, queryOf, resourceOf } from '../../support/kit.js';
 
 const HOSTILE = [
   "' OR 1=1 --",

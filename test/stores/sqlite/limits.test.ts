@@ -1,13 +1,12 @@
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { type Criteria, TextBudget } from '../../../src/store.js';
+import { keyOf, putAll, queryOf, resourceOf } from '../../support/kit.js';
 import { checksum } from '../../../src/stores/sqlite/rows/checksum.js';
 import { Contents } from '../../../src/stores/sqlite/rows/contents.js';
 import { Guard, guardOf, TOO_LONG } from '../../../src/stores/sqlite/database/guard.js';
 import { MAX_STATEMENTS, Statements } from '../../../src/stores/sqlite/database/statements.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { TextBudget } from '../../../src/store/text-budget.js';
-import { keyOf, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { expectFewResources } from '../most-resources.js';
 
 const MALE: Criteria = { kind: 'match', parameter: 'gender', test: { kind: 'token', code: 'male' } };

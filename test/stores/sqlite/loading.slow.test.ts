@@ -2,13 +2,21 @@ import Database from 'better-sqlite3';
 import { copyFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { PACE } from '../../../src/platform/pace.js';
-import type { AnyResource } from '../../../src/fhir/resource.js';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import type { AnyResource } from '../../../src/index.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Criteria } from '../../../src/store.js';
+import {
+  createRandom,
+  idsOf,
+  keyOf,
+  PROJECT,
+  put,
+  putAll,
+  queryOf,
+  randomResources,
+  resourceOf,
+} from '../../support/kit.js';
 import { THREAD_TUNING } from '../../../src/stores/sqlite/database/tuning.js';
-import { idsOf, keyOf, PROJECT, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
-import { createRandom } from '../../../src/testing/random.js';
-import { randomResources } from '../../../src/testing/random-resources.js';
 import { assertSearches } from '../../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../../support/chance.js';
 import { temporaryFolder } from '../temporary-folder.js';

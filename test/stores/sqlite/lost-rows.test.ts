@@ -1,12 +1,11 @@
 import Database from 'better-sqlite3';
 import { beforeAll, expect, test } from 'vitest';
-import type { AnyResource } from '../../../src/fhir/resource.js';
+import type { AnyResource } from '../../../src/index.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { below, createRandom, keyOf, oneOf, PROJECT, queryOf } from '../../support/kit.js';
 import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
 import { TUNING } from '../../../src/stores/sqlite/scans/tuning.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
 import { compositeResources } from '../../../src/testing/composite-resources.js';
-import { keyOf, PROJECT, queryOf } from '../../../src/testing/conformance-case.js';
-import { below, createRandom, oneOf } from '../../../src/testing/random.js';
 import { assertSearches, skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../../support/chance.js';
 import { until } from '../../support/until.js';

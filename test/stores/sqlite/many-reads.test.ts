@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { AnyResource } from '../../../src/fhir/resource.js';
-import type { ResourceKey } from '../../../src/store/resource-key.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import type { AnyResource } from '../../../src/index.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { ResourceKey } from '../../../src/store.js';
 import { cases, SEED } from '../../support/chance.js';
 
 const key = fc.record({

@@ -3,10 +3,8 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { SCHEMA_VERSION } from '../../../src/stores/sqlite/schema/prepare-schema.js';
 import { INDEX_VERSION } from '../../../src/search/index/parameter-fingerprints.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
-import { createRandom } from '../../../src/testing/random.js';
-import { randomResources } from '../../../src/testing/random-resources.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { createRandom, idsOf, keyOf, put, putAll, queryOf, randomResources, resourceOf } from '../../support/kit.js';
 import { copyAsSchema1 } from '../../support/sqlite-schema-1.js';
 import { temporaryFolder } from '../temporary-folder.js';
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import type { SearchQuery } from '../../../src/store/search-query.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Criteria, SearchQuery } from '../../../src/store.js';
 import { Statements } from '../../../src/stores/sqlite/database/statements.js';
 
 const store = new SqliteStore(':memory:');

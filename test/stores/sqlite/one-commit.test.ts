@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { MemoryStore } from '../../../src/stores/memory/store.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { keyOf, put, resourceOf } from '../../../src/testing/conformance-case.js';
-import { below, createRandom, oneOf } from '../../../src/testing/random.js';
-import type { Write } from '../../../src/store/write.js';
+import { MemoryStore } from '../../../src/index.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Write } from '../../../src/store.js';
+import { below, createRandom, keyOf, oneOf, put, resourceOf } from '../../support/kit.js';
 import { cases, SEED } from '../../support/chance.js';
 import { temporaryFolder } from '../temporary-folder.js';
 

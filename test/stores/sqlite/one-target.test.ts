@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import type { SearchPage, SearchQuery } from '../../../src/store/search-query.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Criteria, SearchPage, SearchQuery } from '../../../src/store.js';
+import { putAll, queryOf, resourceOf } from '../../support/kit.js';
 import { Statements } from '../../../src/stores/sqlite/database/statements.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 
 /** Reads the texts of a page together with it. */
 const uncached = new SqliteStore(':memory:', { cacheBytes: 0 });

@@ -2,10 +2,10 @@ import Database from 'better-sqlite3';
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test, vi } from 'vitest';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
 import { Statements } from '../../../src/stores/sqlite/database/statements.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Criteria } from '../../../src/store.js';
+import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../support/kit.js';
 import { modelWith } from '../models.js';
 import { temporaryFolder } from '../temporary-folder.js';
 

@@ -1,13 +1,9 @@
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Criteria, SortKey } from '../../../src/search/criteria/criteria.js';
-import type { Prefix, ValueTest } from '../../../src/search/criteria/value-test.js';
-import type { SearchQuery } from '../../../src/store/search-query.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Criteria, Prefix, SearchQuery, SortKey, ValueTest } from '../../../src/store.js';
+import { createRandom, put, queryOf, randomResources, resourceOf } from '../../support/kit.js';
 import { OF_TYPE as TYPE_HISTORY } from '../../../src/stores/sqlite/search/type-history.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { createRandom } from '../../../src/testing/random.js';
-import { put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
-import { randomResources } from '../../../src/testing/random-resources.js';
 
 /** Twice in a list of references to a parent: whether it has more than a thousand, and the way to them. */
 const FROM_PARENT = 'SEARCH x USING COVERING INDEX reference_by_value (target=? AND parameter=?)';

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { PROJECT, put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { PROJECT, put, queryOf, resourceOf } from '../../support/kit.js';
 import { SEED } from '../../support/chance.js';
 import { countTogether } from '../../support/crash/count-together.js';
 import { readBesideWriter } from '../../support/crash/read-beside.js';

@@ -1,11 +1,10 @@
 import Database from 'better-sqlite3';
 import { copyFileSync } from 'node:fs';
 import { describe, expect, test, vi } from 'vitest';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Criteria, ReindexProgress } from '../../../src/store.js';
+import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../support/kit.js';
 import type { ParameterFingerprints } from '../../../src/search/index/parameter-fingerprints.js';
-import type { ReindexProgress } from '../../../src/stores/sql/reindex.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { idsOf, keyOf, put, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
 import { until } from '../../support/until.js';
 import { modelWith } from '../models.js';
 import { temporaryFolder } from '../temporary-folder.js';

@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { keyOf, putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Criteria } from '../../../src/store.js';
+import { keyOf, putAll, queryOf, resourceOf } from '../../support/kit.js';
 
 const FINAL: Criteria = { kind: 'match', parameter: 'status', test: { kind: 'token', code: 'final' } };
 

@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { storeConformance } from '../../../src/testing/store-conformance.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { storeConformance } from '../../../src/testing.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { IS_LONG, KIT_EFFORT, SEED } from '../../support/chance.js';
 

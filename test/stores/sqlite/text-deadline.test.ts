@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import type { Criteria } from '../../../src/search/criteria/criteria.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { putAll, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Criteria } from '../../../src/store.js';
+import { putAll, queryOf, resourceOf } from '../../support/kit.js';
 
 const PATIENTS = Array.from({ length: 120 }, (_, index) =>
   resourceOf('Patient', `p${index}`, { communication: [{ language: { text: 'English' } }] }),

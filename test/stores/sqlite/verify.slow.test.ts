@@ -2,11 +2,9 @@ import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { INDEX_COLUMNS } from '../../../src/stores/sqlite/rows/index-rows.js';
 import { INDEX_TABLES } from '../../../src/stores/sql/index-tables.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { keyOf, put, resourceOf } from '../../../src/testing/conformance-case.js';
-import { createRandom } from '../../../src/testing/random.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { createRandom, keyOf, put, randomResources, resourceOf } from '../../support/kit.js';
 import { IS_WHOLE } from '../../support/chance.js';
-import { randomResources } from '../../../src/testing/random-resources.js';
 
 /** The bytes of a file, which cost no writing to a disk. */
 let healthy: Buffer;

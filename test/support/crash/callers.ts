@@ -1,7 +1,7 @@
 // A process in which many callers read and write the resources of a file that other processes also use:
 // `node --import tsx callers.ts FILE NAME CALLS SEED`. It ends with its CallerHistory as a line of JSON.
 
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
+import { SqliteStore } from '../../../src/sqlite.js';
 import { runManyCallers } from '../many-callers.js';
 
 const [file, name, calls, seed] = process.argv.slice(2) as [string, string, string, string];

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { keyOf } from '../../../src/testing/conformance-case.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { keyOf } from '../kit.js';
 import { LOADER } from '../load-typescript.js';
 import type { CounterReport } from './counter.js';
 

@@ -2,10 +2,9 @@
 // SEED PROCESSES`. It begins when all of the processes have started.
 // It ends with a line of JSON on its standard output; see CounterReport.
 
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { keyOf, put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
-import { below, createRandom } from '../../../src/testing/random.js';
-import { FhirError } from '../../../src/fhir/error.js';
+import { FhirError } from '../../../src/index.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { below, createRandom, keyOf, put, queryOf, resourceOf } from '../kit.js';
 
 /** The result of one process. */
 export interface CounterReport {

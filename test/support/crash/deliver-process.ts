@@ -5,10 +5,9 @@ import { appendFileSync } from 'node:fs';
 import { once } from 'node:events';
 import type { Parameters } from '@medplum/fhirtypes';
 import pg from 'pg';
-import type { ResourceStore } from '../../../src/store/store.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { deliverSubscriptions } from '../../../src/subscriptions/deliver-subscriptions.js';
+import { deliverSubscriptions, type ResourceStore } from '../../../src/index.js';
+import { PostgresStore } from '../../../src/postgres.js';
+import { SqliteStore } from '../../../src/sqlite.js';
 import { LEASE } from '../../../src/subscriptions/delivery-state.js';
 
 Object.assign(LEASE, { lasts: 3_000, renewed: 300 });

@@ -4,14 +4,11 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { systemCaller } from '../../../src/access/caller.js';
-import { createRepository } from '../../../src/repository/create-repository.js';
-import type { ResourceStore } from '../../../src/store/store.js';
-import type { Write } from '../../../src/store/write.js';
-import { PostgresStore } from '../../../src/stores/postgres/store.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { keyOf, PROJECT, put, resourceOf } from '../../../src/testing/conformance-case.js';
-import { below, createRandom } from '../../../src/testing/random.js';
+import { createRepository, type ResourceStore, systemCaller } from '../../../src/index.js';
+import { PostgresStore } from '../../../src/postgres.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import type { Write } from '../../../src/store.js';
+import { below, createRandom, keyOf, PROJECT, put, resourceOf } from '../kit.js';
 
 const [name, role, ...values] = process.argv.slice(2) as [string, 'write' | 'read' | 'subscribe', ...string[]];
 const pool = name.startsWith('{') ? new pg.Pool({ ...(JSON.parse(name) as pg.PoolConfig), max: 4 }) : undefined;

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { keyOf, put, queryOf, resourceOf } from '../../../src/testing/conformance-case.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { keyOf, put, queryOf, resourceOf } from '../kit.js';
 import { LOADER } from '../load-typescript.js';
 
 const TIDES = fileURLToPath(new URL('tides.ts', import.meta.url));

@@ -1,8 +1,8 @@
 // A process that writes commits which readers must see as a whole, until it is killed: `node --import tsx tides.ts FILE`.
 // Patient/low and Patient/high always have the same language; there are 10 Observations or 20.
 
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { keyOf, put, resourceOf } from '../../../src/testing/conformance-case.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { keyOf, put, resourceOf } from '../kit.js';
 
 const store = new SqliteStore(process.argv[2]!, { synchronous: 'off' });
 for (let count = 0; ; count++) {

@@ -1,6 +1,5 @@
-import type { AnyResource } from '../../../src/fhir/resource.js';
-import { resourceOf } from '../../../src/testing/conformance-case.js';
-import { below, oneOf } from '../../../src/testing/random.js';
+import type { AnyResource } from '../../../src/index.js';
+import { below, oneOf, resourceOf } from '../kit.js';
 
 /** A write of the crash tests. Its name and mark determine the content of the resource. A mark of null is a deletion. */
 export interface MarkedWrite {

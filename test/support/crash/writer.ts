@@ -3,10 +3,9 @@
 
 import Database from 'better-sqlite3';
 import { writeSync } from 'node:fs';
-import { FhirError } from '../../../src/fhir/error.js';
-import { SqliteStore } from '../../../src/stores/sqlite/store.js';
-import { keyOf, put, queryOf } from '../../../src/testing/conformance-case.js';
-import { createRandom } from '../../../src/testing/random.js';
+import { FhirError } from '../../../src/index.js';
+import { SqliteStore } from '../../../src/sqlite.js';
+import { createRandom, keyOf, put, queryOf } from '../kit.js';
 import { type MarkedWrite, markedResource, nextTransaction, type WriterLine } from './transactions.js';
 
 const [file, name, seed] = process.argv.slice(2) as [string, string, string];
