@@ -101,7 +101,7 @@ export class MemoryPort implements SyncPort<SegmentPort> {
     const own = this.current.get(type);
     return ids.flatMap((id) => {
       const resource = own?.get(id);
-      return resource === undefined ? [] : [indexed(resource)];
+      return resource === undefined ? [] : [indexed(this.model, resource)];
     });
   }
 
@@ -127,7 +127,7 @@ export class MemoryPort implements SyncPort<SegmentPort> {
   }
 }
 
-function indexed(resource: AnyResource): IndexedResource {
-  const entries = indexEntries(R4, resource);
+function indexed(model: FhirModel, resource: AnyResource): IndexedResource {
+  const entries = indexEntries(model, resource);
   return { id: resource.id!, lastUpdated: Date.parse(resource.meta!.lastUpdated!), entries };
 }
