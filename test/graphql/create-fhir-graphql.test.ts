@@ -126,7 +126,7 @@ describe('a service is refused', () => {
     [{ limits: { depth: '3' } }, 'Limit "depth" must be a number above 0'],
     [{ limits: { depth: Number.NaN } }, 'Limit "depth" must be a number above 0'],
     [{ limits: null }, 'limits must be an object'],
-    [{ baseUrl: 'fhir/R4' }, 'baseUrl must be an absolute URL'],
+    [{ baseUrl: 'https://clinic.example/fhir' }, 'baseUrl must be the one that the store was opened with'],
     [{ documents: {} }, 'documents.find must be a function'],
     [{ introspection: 'no' }, 'introspection must be an object'],
     [{ introspection: { types: ['Patient', 'Pateint'] } }, 'introspection.types names no resource type by "Pateint"'],

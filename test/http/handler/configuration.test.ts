@@ -25,7 +25,11 @@ describe('the configuration', () => {
     ['graphqlOverHttp knows the draft 2026-08-06', { graphqlOverHttp: '2020-01-01' }],
     ['extendedMeta must be true or false', { extendedMeta: 1 }],
     ['There is no limit called "dept"', { limits: { dept: 3 } }],
-    ['baseUrl must be an absolute URL', { baseUrl: '/fhir/R4' }],
+    ['baseUrl is missing: neither the handler nor the store has one', { baseUrl: undefined }],
+    [
+      'baseUrl must be the absolute URL of the FHIR routes, such as https://clinic.example/fhir/R4',
+      { baseUrl: '/fhir/R4' },
+    ],
     [
       'baseUrl must be the absolute URL of the FHIR routes, such as https://clinic.example/fhir/R4',
       { baseUrl: 'ftp://clinic.example' },

@@ -54,7 +54,8 @@ const POLICY: AccessPolicy = {
 };
 
 export async function openService({
-  store = new MemoryStore(),
+  baseUrl = BASE,
+  store = new MemoryStore({ baseUrl }),
   ...more
 }: Partial<FhirHandlerConfig> = {}): Promise<Service> {
   const operations = await initialize(store, { name: 'Operations' });
@@ -77,7 +78,7 @@ export async function openService({
   const errors: unknown[] = [];
   const handler = createFhirHandler({
     store,
-    baseUrl: BASE,
+    baseUrl,
     audit: (record) => void audit.push(record),
     onError: (error) => errors.push(error),
     async signIn(request) {

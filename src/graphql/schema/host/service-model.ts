@@ -19,6 +19,14 @@ export class ServiceModel extends FhirModel {
     super(base.texts);
   }
 
+  override get baseUrl(): string | undefined {
+    return this.base.baseUrl;
+  }
+
+  override withBaseUrl(baseUrl: string | undefined): FhirModel {
+    return new ServiceModel(this.base.withBaseUrl(baseUrl), this.host, this.enums);
+  }
+
   override get texts(): FhirModel['texts'] {
     return this.base.texts;
   }
