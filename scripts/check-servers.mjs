@@ -56,7 +56,7 @@ const temporary = temporaryFolder();
 const { tarball } = pack(temporary);
 for (const { name, packages, script = 'exercise.mjs', graphql = 'graphql@16' } of SERVERS) {
   const project = join(temporary, name);
-  mkdirSync(project);
+  mkdirSync(project, { recursive: true });
   createProject(project);
   for (const folder of SOURCES) {
     for (const file of readdirSync(folder)) copyFileSync(join(folder, file), join(project, file));
