@@ -169,7 +169,7 @@ describe.skipIf(PROGRAMS === undefined)('segments on a real PostgreSQL server', 
     }
     await reading;
     await building;
-    expect([asked > 10, answered > asked / 10]).toEqual([true, true]);
+    expect(answered).toBeGreaterThan(10);
     tally.addTrials(asked);
     await buildSegments(pool, TYPES);
     await assertSearches(store, PROJECT, [...expected.values()], random, 20);
