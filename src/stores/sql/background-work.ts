@@ -37,10 +37,6 @@ export class BackgroundWork {
     this.#running = this.#run().finally(() => (this.#running = undefined));
   }
 
-  get isRunning(): boolean {
-    return this.#running !== undefined;
-  }
-
   /** Settles when no step is running and none will start. */
   async stop(): Promise<void> {
     this.#controller.abort();

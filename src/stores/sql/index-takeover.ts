@@ -38,7 +38,7 @@ export function* isTakeoverDue(model: FhirModel, ifEmpty: boolean): Ask<IndexPor
 
 /**
  * Takes a database over for these definitions: from now on, rows are written with them, and rows of other definitions
- * are queued for re-indexing. If nothing differs, nothing is written.
+ * are queued for re-indexing. If no parameter differs, nothing is queued.
  *
  * @param isNew true if nothing has been written yet
  * @throws FhirError `unavailable` - a newer version of this library has the database

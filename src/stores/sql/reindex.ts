@@ -148,15 +148,10 @@ export function* reindexFew(): Ask<ReindexPort, boolean> {
 
 const AT_ONCE = 2_000;
 
-/** Re-indexes in the background of calls. @param onDone called when nothing is left to do */
-export function backgroundReindexing(
-  port: ReindexPort,
-  storeError: (error: unknown) => FhirError,
-  onDone?: () => void,
-): BackgroundWork {
+/** Re-indexes in the background of calls. */
+export function backgroundReindexing(port: ReindexPort, storeError: (error: unknown) => FhirError): BackgroundWork {
   const step = async (signal: AbortSignal): Promise<'more' | 'later' | 'done'> => {
     const batch = await port.step(signal);
-    if (batch === 'done') onDone?.();
     return typeof batch === 'string' ? batch : 'more';
   };
   return new BackgroundWork('Re-indexing failed', step, storeError);

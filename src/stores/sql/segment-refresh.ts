@@ -133,10 +133,13 @@ export class SegmentRefresh implements SegmentNeeds {
   /** Does all the work that is due now, unless that fails: searches work without segments. */
   async finish(): Promise<void> {
     this.#loadsUntil = 0;
-    try {
-      while ((await this.#step()) === 'more');
-    } catch {
-      // The next work begins with what is missing.
+    // A type that fails moves behind the others.
+    for (let failures = 0; failures <= this.#due.size;) {
+      try {
+        if ((await this.#step()) !== 'more') return;
+      } catch {
+        failures += 1;
+      }
     }
   }
 
@@ -171,7 +174,14 @@ export class SegmentRefresh implements SegmentNeeds {
     const isLoading = this.#isLoading;
     for (const [name, due] of this.#due) {
       if (isLoading && (this.#written.get(name) ?? 0) < this.#flushLoading) continue;
-      const result = await this.#work(due, isLoading ? this.#flushLoading : undefined);
+      const result = await this.#work(due, isLoading ? this.#flushLoading : undefined).catch((error: unknown) => {
+        // The next attempt begins with another type.
+        if (this.#due.get(name) === due) {
+          this.#due.delete(name);
+          this.#due.set(name, due);
+        }
+        throw error;
+      });
       if (result !== 'more') this.#written.delete(name);
       if (isLoading && result === 'done') continue;
       // It may be due again since.

@@ -226,7 +226,7 @@ function covering(): readonly Sql[] {
  * Skip indexes.
  *
  * ```text
- * fhirgraph_skip           (project, type, sort, subject, value)   what the parts of an order hold: see skip-row.ts
+ * fhirgraph_skip           (project, type, sort, subject, value)   what the parts of an order hold
  * fhirgraph_skip_type      (project, type)   has skip indexes, or they are being made
  * fhirgraph_skip_written   (project, type)   a resource that was written since, once or more
  * ```
