@@ -26,13 +26,15 @@ export interface DeliveryState {
   readonly at?: string | undefined;
   /** The last event still has to be sent. */
   readonly isPending?: boolean | undefined;
+  /** A hash of the author and what it could see. Changes from before are sent only to those who can see the same. */
+  readonly rights?: string | undefined;
 }
 
 /** The state in a record; that of a new Subscription if there is none. */
 export function stateIn(record: ReadResult | undefined): DeliveryState {
   if (record?.status !== 'found') return { number: 0 };
-  const { number, position, at, isPending } = elementsOf(record.resource);
-  return { number, position, at, isPending } as DeliveryState;
+  const { number, position, at, isPending, rights } = elementsOf(record.resource);
+  return { number, position, at, isPending, rights } as DeliveryState;
 }
 
 /** The stored state of one Subscription. Only one process can change it: a process with an old version fails. */

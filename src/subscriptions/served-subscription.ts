@@ -15,6 +15,7 @@ import { keepDecimalTexts } from '../fhir/json/decimal-texts.js';
 import { withoutOwnMeta } from '../fhir/own-extensions.js';
 import { referenceTo } from '../fhir/reference.js';
 import { type AnyResource, elementsOf, isJsonObject, type JsonObject } from '../fhir/resource.js';
+import { sha256Of } from '../platform/crypto.js';
 import { Pace } from '../platform/pace.js';
 import { pause } from '../platform/runtime.js';
 import { untilCallEnds } from '../store/guards.js';
@@ -95,9 +96,10 @@ export class ServedSubscription {
 
   async #activate(hook: RestHook): Promise<void> {
     const feed = this.#feed();
-    const { number, position } = this.#now;
-    // After an error, it continues where it was.
-    const isKnown = position !== undefined && !(await feed.page(position)).isReset;
+    const { number, position, rights } = this.#now;
+    // After an error, it continues where it was, unless that would name to its author what another one could see then.
+    const isSame = rights === this.#rightsKey();
+    const isKnown = isSame && position !== undefined && !(await feed.page(position)).isReset;
     if (!isKnown) await this.#save({ number, position: await feed.now() });
     if (this.#rights!.bot === undefined) await this.#attempts(() => this.#send(hook, undefined), 'the handshake');
     await this.#setStatus('active');
@@ -291,7 +293,15 @@ export class ServedSubscription {
     if (result?.kind === 'put') this.#version = result.versionId;
   }
 
-  async #save(state: DeliveryState): Promise<void> {
+  /** Equal for the same author with the same view; undefined before the rights are confirmed. */
+  #rightsKey(): string | undefined {
+    if (this.#rights === undefined) return undefined;
+    const { author, view } = this.#rights;
+    return sha256Of(JSON.stringify([author.membership, view.key]));
+  }
+
+  async #save(changed: DeliveryState): Promise<void> {
+    const state = { ...changed, rights: this.#rightsKey() };
     await this.#state.save(state);
     this.#now = state;
     this.#saved = performance.now();

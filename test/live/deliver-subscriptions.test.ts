@@ -350,6 +350,28 @@ describe('a Subscription', () => {
     expect(await errorOf(id)).toBe('error: Trusted code wrote it; a member must write it, in whose name it acts');
   });
 
+  test('that is requested again under other rules names nothing from before them', async () => {
+    const host = new Host();
+    let isDown = false;
+    host.answer = ({ type }) => {
+      if (isDown && type !== 'handshake') throw new Error('down');
+    };
+    void host.start();
+    const id = await activated();
+    isDown = true;
+    await system.update(observation('o1', other));
+    await system.delete('Observation', 'o1');
+    await system.update(observation('o2'));
+    expect(await errorOf(id)).toContain('did not accept');
+    const policy = await system.read('AccessPolicy', 'policy-0');
+    await system.update({ ...policy, resource: [{ resourceType: 'Observation' }, ...RULES.slice(1)] } as typeof policy);
+    isDown = false;
+    await mine.update({ ...(await mine.read('Subscription', id)), status: 'requested' });
+    await until(async () => (await statusOf(id)) === 'active');
+    await system.update(observation('o3'));
+    expect((await host.untilEvents(1)).map((event) => event.slice(2))).toEqual(['enter o3@1']);
+  });
+
   test('passes the validation of strict mode', async () => {
     const operator = createRepository({ store, caller: serverCaller() });
     await operator.patch('Project', 'clinic', [{ op: 'add', path: '/strictMode', value: true }]);
