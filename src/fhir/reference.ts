@@ -75,6 +75,11 @@ export function trimBaseUrl(baseUrl: string | undefined): string | undefined {
   return baseUrl?.replace(/\/$/, '');
 }
 
+/** The URL of a path below a base URL; relative without one. */
+export function urlBelow(baseUrl: string | undefined, path: string): string {
+  return baseUrl === undefined ? path : `${baseUrl}/${path}`;
+}
+
 /** Removes the version from an absolute reference: it names the same resource. */
 export function withoutVersion(url: string): string {
   return VERSIONED.exec(url)?.[1] ?? url;
@@ -82,9 +87,9 @@ export function withoutVersion(url: string): string {
 
 const VERSIONED = /^(.*\/[A-Z][A-Za-z]*\/[A-Za-z0-9\-.]{1,64})\/_history\/[A-Za-z0-9\-.]{1,64}$/;
 
-/** The `Type/id` text of a local resource. */
-export function referenceTo(type: string, id: string): string {
-  return `${type}/${id}`;
+/** The `Type/id` text of a local resource; `Type/id/_history/version` for one of its versions. */
+export function referenceTo(type: string, id: string, version?: string): string {
+  return version === undefined ? `${type}/${id}` : `${type}/${id}/_history/${version}`;
 }
 
 /** The `Type/id` text of a stored resource. */

@@ -1,6 +1,7 @@
 import type { Caller } from '../access/caller.js';
 import { FhirError } from '../fhir/error.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
+import { urlBelow } from '../fhir/reference.js';
 import { isJsonObject } from '../fhir/resource.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
 import { textOfBase64Url, textToBase64Url } from '../platform/bytes.js';
@@ -355,7 +356,7 @@ export class SearchPaging {
     const parameters = new URLSearchParams(kept.map(([...pair]) => pair));
     parameters.append('_count', String(this.#window.count));
     for (const [name, value] of Object.entries(place)) parameters.append(name, value);
-    return `${baseUrl === undefined ? '' : `${baseUrl}/`}${type}?${parameters.toString()}`;
+    return urlBelow(baseUrl, `${type}?${parameters.toString()}`);
   }
 }
 

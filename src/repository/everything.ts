@@ -5,7 +5,7 @@ import { Container } from '../fhir/container.js';
 import { FhirError } from '../fhir/error.js';
 import { quote } from '../fhir/messages.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
-import { keyText, notFound, referenceTo } from '../fhir/reference.js';
+import { keyText, notFound, referenceTo, urlBelow } from '../fhir/reference.js';
 import { type AnyResource, elementsOf, isResourceId } from '../fhir/resource.js';
 import { cursorText, foreignCursor, MAX_COUNT, readCursor } from '../interactions/pages.js';
 import { and, changedSince, type Criteria, or, refersTo } from '../search/criteria/criteria.js';
@@ -273,7 +273,7 @@ function linksOf(
     if (position !== undefined) {
       parameters.set('_cursor', cursorText([position.type, position.id], caller, questionOf(owner, given)));
     }
-    return `${baseUrl === undefined ? '' : `${baseUrl}/`}${owner.type}/${owner.id}/$everything?${parameters.toString()}`;
+    return urlBelow(baseUrl, `${owner.type}/${owner.id}/$everything?${parameters.toString()}`);
   };
   return [{ relation: 'self', url: url(after) }, ...(next === undefined ? [] : [{ relation: 'next', url: url(next) }])];
 }

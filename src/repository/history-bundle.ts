@@ -3,7 +3,7 @@ import type { GuardedKey } from '../access/contract.js';
 import type { DateInterval } from '../fhir/date.js';
 import { type AnyResource, entityTag, isResourceId } from '../fhir/resource.js';
 import { FhirError } from '../fhir/error.js';
-import { notFound, referenceTo } from '../fhir/reference.js';
+import { notFound, referenceTo, urlBelow } from '../fhir/reference.js';
 import {
   cursorText,
   foreignCursor,
@@ -267,7 +267,7 @@ export async function typeHistoryBundle(
       _count: String(count),
       ...(cursor === undefined ? {} : { _cursor: cursor }),
     });
-    return `${baseUrl === undefined ? '' : `${baseUrl}/`}${path}?${parameters.toString()}`;
+    return urlBelow(baseUrl, `${path}?${parameters.toString()}`);
   };
   const link: PageLink[] = [{ relation: 'self', url: url(asked.cursor) }];
   if (versions.length > count || isCut)
@@ -351,8 +351,7 @@ class HistoryPaging {
     const { versions, start, first, last, total } = found;
     const { count, offset } = this.page;
     const { cursor } = this.#asked;
-    const url = (place: string): string =>
-      `${baseUrl === undefined ? '' : `${baseUrl}/`}${this.#address}_count=${count}${place}`;
+    const url = (place: string): string => urlBelow(baseUrl, `${this.#address}_count=${count}${place}`);
     const at = (position: number): string => (position <= 0 ? '' : `&_offset=${position}`);
     const beside = (side: HistoryEdge['side'], version: HistoryEntry, position: number): string => {
       const content = [VERSION, side, version.lastUpdated, Math.max(0, total - position - 1)];

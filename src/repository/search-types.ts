@@ -1,5 +1,6 @@
 import type { Bundle } from '@medplum/fhirtypes';
 import { FhirError } from '../fhir/error.js';
+import { urlBelow } from '../fhir/reference.js';
 import { foreignCursor, requestedPage } from '../interactions/pages.js';
 import { parseWhole } from '../search/parse/parse-search.js';
 import { searchPairs, type SearchPair } from '../search/parse/search-pairs.js';
@@ -80,12 +81,11 @@ async function typesPage(
     const more = found.link?.find(({ relation }) => relation === 'next')?.url;
     if (more !== undefined) next = `${type}~${innerPlace(more)}`;
   }
-  const base = session.baseUrl === undefined ? '' : `${session.baseUrl}/`;
   const url = (place: string | undefined): string => {
     const kept = given.filter(([name]) => name !== '_cursor').map(([...pair]) => pair);
     const query = new URLSearchParams([['_type', types.join(',')], ...kept]);
     if (place !== undefined) query.set('_cursor', place);
-    return `${base}?${query.toString()}`;
+    return urlBelow(session.baseUrl, `?${query.toString()}`);
   };
   const self = { relation: 'self', url: url(cursor) };
   return { entry, total, link: next === undefined ? [self] : [self, { relation: 'next', url: url(next) }] };

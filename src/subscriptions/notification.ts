@@ -1,6 +1,6 @@
 import type { Bundle, BundleEntry, Parameters, ParametersParameter, Resource } from '@medplum/fhirtypes';
 import { extensionsOf } from '../fhir/own-extensions.js';
-import { referenceTo } from '../fhir/reference.js';
+import { referenceTo, urlBelow } from '../fhir/reference.js';
 import { type AnyResource, elementsOf, isJsonObject } from '../fhir/resource.js';
 import { randomId } from '../platform/crypto.js';
 import type { DeliveryState } from './delivery-state.js';
@@ -26,7 +26,7 @@ export function payloadContent(channel: { readonly [name: string]: unknown }): P
 }
 
 /** What the parts of a notification say about the Subscription. */
-export interface StatusFacts {
+interface StatusFacts {
   readonly subscription: AnyResource;
   readonly state: Pick<DeliveryState, 'number'>;
   /** Without a trailing slash. */
@@ -52,7 +52,7 @@ export function statusEntry(
     parameter: [
       {
         name: 'subscription',
-        valueReference: { reference: urlOf(baseUrl, referenceTo('Subscription', subscription.id!)) },
+        valueReference: { reference: urlBelow(baseUrl, referenceTo('Subscription', subscription.id!)) },
       },
       { name: 'status', valueCode: String(status) },
       { name: 'type', valueCode: type },
@@ -72,7 +72,7 @@ export function notificationBundle(
   event: LiveEvent | undefined,
 ): Bundle {
   const { subscription, baseUrl } = facts;
-  const url = urlOf(baseUrl, `${referenceTo('Subscription', subscription.id!)}/$status`);
+  const url = urlBelow(baseUrl, `${referenceTo('Subscription', subscription.id!)}/$status`);
   const status = statusEntry(
     facts,
     event === undefined ? 'handshake' : 'event-notification',
@@ -98,7 +98,7 @@ function eventParameter(
   { id, resource }: LiveEvent,
 ): ParametersParameter {
   const { lastUpdated } = resource?.meta ?? {};
-  const focus = { name: 'focus', valueReference: { reference: urlOf(baseUrl, referenceTo(type, id)) } };
+  const focus = { name: 'focus', valueReference: { reference: urlBelow(baseUrl, referenceTo(type, id)) } };
   return {
     name: 'notification-event',
     part: [
@@ -117,7 +117,7 @@ function eventEntry(
 ): BundleEntry {
   const reference = referenceTo(type, id);
   return {
-    ...(baseUrl === undefined ? {} : { fullUrl: urlOf(baseUrl, reference) }),
+    ...(baseUrl === undefined ? {} : { fullUrl: urlBelow(baseUrl, reference) }),
     ...(content === 'full-resource' && resource !== undefined ? { resource: resource as Resource } : {}),
     ...{
       enter: { request: { method: 'POST', url: type }, response: { status: '201' } } as const,
@@ -125,8 +125,4 @@ function eventEntry(
       leave: { request: { method: 'DELETE', url: reference }, response: { status: '204' } } as const,
     }[event],
   };
-}
-
-function urlOf(baseUrl: string | undefined, path: string): string {
-  return baseUrl === undefined ? path : `${baseUrl}/${path}`;
 }

@@ -1,4 +1,5 @@
 import type { IndexedVersion } from '../access/read/version-view.js';
+import { referenceTo } from '../fhir/reference.js';
 import type { CommittedChange } from '../store/changes.js';
 import type { ResourceKey } from '../store/resource-key.js';
 import type { ResourceStore } from '../store/store.js';
@@ -76,7 +77,7 @@ export class TypeFeed {
     const keys = new Map<string, ResourceKey>();
     for (const { kind, key, before, versionId } of changes) {
       for (const version of [before, kind === 'put' ? versionId : null]) {
-        if (version !== null) keys.set(nameOf(key, version), { ...key, version });
+        if (version !== null) keys.set(referenceTo(key.type, key.id, version), { ...key, version });
       }
     }
     const found = await readVersions(this.store, [...keys.values()]);
@@ -85,8 +86,8 @@ export class TypeFeed {
     return {
       changes: changes.map((change): VersionChange => {
         const { key, before, versionId } = change;
-        const name = nameOf(key, versionId);
-        const first = before === null ? null : versions.get(nameOf(key, before))!;
+        const name = referenceTo(key.type, key.id, versionId);
+        const first = before === null ? null : versions.get(referenceTo(key.type, key.id, before))!;
         return { ...change, name, versions: [first, versions.get(name) ?? null] };
       }),
       position,
@@ -94,10 +95,6 @@ export class TypeFeed {
       epoch,
     };
   }
-}
-
-function nameOf({ type, id }: ResourceKey, version: string): string {
-  return `${type}/${id}/_history/${version}`;
 }
 
 /** Changes of a page, unless a commit has more. A stored state relies on it: see `DeliveryState.at`. */

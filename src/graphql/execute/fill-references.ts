@@ -222,7 +222,7 @@ function itselfOr(resource: AnyResource | undefined, run: Run, message: string):
 }
 
 function keyOf({ type, id, version }: ResolvableReference & { kind: 'local' }): string {
-  return version === undefined ? referenceTo(type, id) : `${type}/${id}/_history/${version}`;
+  return referenceTo(type, id, version);
 }
 
 function textOf(reference: ResolvableReference): string {

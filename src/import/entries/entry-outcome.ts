@@ -2,7 +2,7 @@ import type { Bundle } from '@medplum/fhirtypes';
 import type { GuardedKey } from '../../access/contract.js';
 import { ERROR_CODES, type ErrorCode, FhirError, maskError, type OutcomeIssue } from '../../fhir/error.js';
 import { andMore } from '../../fhir/messages.js';
-import { keyText } from '../../fhir/reference.js';
+import { referenceTo } from '../../fhir/reference.js';
 import { type AnyResource, entityTag } from '../../fhir/resource.js';
 import { writeWarningOutcome } from '../../fhir/write-warning.js';
 import { mapInTurns, Pace } from '../../platform/pace.js';
@@ -78,7 +78,7 @@ function toEntry(outcome: EntryOutcome): object {
 function written({ key, stored }: { readonly key: GuardedKey; readonly stored: StoredVersion }): object {
   const outcome = writeWarningOutcome(key.type);
   return {
-    location: `${keyText(key)}/_history/${stored.versionId}`,
+    location: referenceTo(key.type, key.id, stored.versionId),
     ...version(stored),
     ...(outcome === undefined ? {} : { outcome }),
   };

@@ -1,7 +1,7 @@
 import type { GuardedKey } from '../../access/contract.js';
 import { Container } from '../../fhir/container.js';
 import { FhirError } from '../../fhir/error.js';
-import { keyText } from '../../fhir/reference.js';
+import { keyText, referenceTo } from '../../fhir/reference.js';
 import { type AnyResource, elementsOf, isJsonObject } from '../../fhir/resource.js';
 import { ALL, or } from '../../search/criteria/criteria.js';
 import { compilePath } from '../../search/index/element-path.js';
@@ -263,11 +263,11 @@ function keyOf(resource: AnyResource): string {
 }
 
 function versionOf(resource: AnyResource): string {
-  return `${keyOf(resource)}/_history/${String(resource.meta?.versionId)}`;
+  return referenceTo(resource.resourceType, resource.id!, String(resource.meta?.versionId));
 }
 
-function nameOf({ version, ...key }: GuardedKey): string {
-  return version === undefined ? keyText(key) : `${keyText(key)}/_history/${version}`;
+function nameOf({ type, id, version }: GuardedKey): string {
+  return referenceTo(type, id, version);
 }
 
 function targetOf({ resourceType: type, id }: AnyResource): { readonly type: string; readonly id: string } {
