@@ -36,6 +36,11 @@ export function didYouMean(input: string, names: Iterable<string>): string {
   return near.length === 0 ? '' : ` Did you mean ${orList(near.map((name) => `"${name}"`))}?`;
 }
 
+/** The message about an option that does not exist. */
+export function unknownOption(name: string, names: readonly string[]): string {
+  return `There is no option called "${name}".${didYouMean(name, names)}`;
+}
+
 /** Whether two names differ in case, hyphens and underscores only. */
 export function isSameName(one: string, other: string): boolean {
   // A query can have a name of any length, which is compared with each of hundreds.

@@ -1,5 +1,5 @@
 import { FhirError } from '../fhir/error.js';
-import { didYouMean } from '../fhir/messages.js';
+import { unknownOption } from '../fhir/messages.js';
 import {
   assertStore,
   keepConfig,
@@ -200,9 +200,7 @@ const CHECKS: {
 function checked(config: FhirServiceConfig): FhirGraphqlConfig {
   assertStore(config, 'createFhirGraphql');
   for (const [name, value] of Object.entries(config)) {
-    if (!Object.hasOwn(CHECKS, name)) {
-      throw invalid(`There is no option called "${name}".${didYouMean(name, Object.keys(CHECKS))}`);
-    }
+    if (!Object.hasOwn(CHECKS, name)) throw invalid(unknownOption(name, Object.keys(CHECKS)));
     if (value !== undefined) CHECKS[name as keyof FhirGraphqlConfig](value, config);
   }
   const { federation, ...service } = config;

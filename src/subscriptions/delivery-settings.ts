@@ -2,7 +2,7 @@ import type { Bundle } from '@medplum/fhirtypes';
 import type { MemberCaller } from '../access/caller.js';
 import type { AuditOptions } from '../audit/audit.js';
 import { FhirError } from '../fhir/error.js';
-import { didYouMean } from '../fhir/messages.js';
+import { unknownOption } from '../fhir/messages.js';
 import { assertWholeNumber } from '../fhir/whole-number.js';
 import { MAX_DELAY_MS } from '../platform/runtime.js';
 import { type ResourceStore, serviceBaseUrl } from '../store/store.js';
@@ -81,6 +81,5 @@ export function settingsOf(options: DeliverSubscriptionsOptions): DeliverySettin
 
 function assertNames(given: object, names: readonly string[]): void {
   const unknown = Object.keys(given).find((name) => !names.includes(name));
-  if (unknown === undefined) return;
-  throw new FhirError('invalid', `There is no option called "${unknown}".${didYouMean(unknown, names)}`);
+  if (unknown !== undefined) throw new FhirError('invalid', unknownOption(unknown, names));
 }

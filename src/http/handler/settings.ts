@@ -1,5 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
-import { didYouMean, orList } from '../../fhir/messages.js';
+import { orList, unknownOption } from '../../fhir/messages.js';
 import { configOf, type FhirGraphqlConfig, serviceStore } from '../../graphql/context.js';
 import { createFhirGraphql } from '../../graphql/create-fhir-graphql.js';
 import { serviceBaseUrl } from '../../store/store.js';
@@ -16,8 +16,7 @@ import { MAX_BODY_BYTES } from '../read-body.js';
  */
 export function checkSettings(config: FhirHandlerConfig): HandlerSettings {
   for (const name of Object.keys(config ?? {})) {
-    if (Object.hasOwn(CHECKS, name)) continue;
-    throw invalid(`There is no option called "${name}".${didYouMean(name, Object.keys(CHECKS))}`);
+    if (!Object.hasOwn(CHECKS, name)) throw invalid(unknownOption(name, Object.keys(CHECKS)));
   }
   const service = serviceSettings(config ?? {});
   for (const [name, check] of Object.entries(CHECKS)) check(config[name as keyof FhirHandlerConfig], name);
