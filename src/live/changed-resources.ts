@@ -36,8 +36,33 @@ export interface LivePage {
   readonly lost: ReadonlySet<string>;
 }
 
-/** Changes of a page, unless a commit has more. */
-const PAGE_SIZE = 200;
+/** Changes of a page, unless a commit has more. The stored state of a Subscription relies on it: see `DeliveryState.at`. */
+export const PAGE_SIZE = 200;
+
+/** The latest pages of a feed, each read once for all that are at its beginning. */
+export class RecentPages<Page extends { readonly position: string }> {
+  readonly #pages = new Map<string, Promise<Page>>();
+
+  /**
+   * @param from the position after which the page begins
+   * @param key what else the page depends on
+   */
+  page(from: string, key: string, read: () => Promise<Page>): Promise<Page> {
+    const name = `${from} ${key}`;
+    const known = this.#pages.get(name);
+    if (known !== undefined) return known;
+    const page = read();
+    this.#pages.set(name, page);
+    // What follows the last page is not known for long.
+    const forget = (): void => void this.#pages.delete(name);
+    page.then(({ position }) => (position === from ? forget() : undefined), forget);
+    for (const [oldest] of this.#pages) if (this.#pages.size > RECENT_PAGES) this.#pages.delete(oldest);
+    return page;
+  }
+}
+
+/** Pages that are kept for readers that are a little behind. */
+const RECENT_PAGES = 8;
 
 /** Reads the page after a position. */
 export async function readLivePage(

@@ -8,7 +8,7 @@ import { parametersOf, type TypeParameter } from '../search/criteria/parameters-
 import { SERVER_SCOPE } from '../store/resource-key.js';
 import type { ResourceStore } from '../store/store.js';
 import { storeBehind } from '../store/store-view.js';
-import { type ChangedResource, type LivePage, readLivePage } from './changed-resources.js';
+import { type ChangedResource, type LivePage, readLivePage, RecentPages } from './changed-resources.js';
 import { type Followed, isSeenApart, liveEvent, type LiveEvent } from './live-event.js';
 import { isBroad, SubscriptionIndex } from './subscription-index.js';
 
@@ -51,9 +51,6 @@ const POLL_MS = 1_000;
 /** Callers whose rights can change without a change of the epoch are checked so often, in milliseconds. */
 const RECHECK_MS = 5_000;
 
-/** Pages that are kept for streams that are a little behind. */
-const RECENT_PAGES = 8;
-
 /**
  * The feed of a project, read once for all its streams in this process.
  *
@@ -70,7 +67,7 @@ export class LiveFeed {
   readonly #waiting = new Map<FeedStream, number>();
   /** Those that have read what the head has yet to pass. */
   readonly #ahead = new Set<FeedStream>();
-  readonly #pages = new Map<string, Promise<LivePage>>();
+  readonly #pages = new RecentPages<LivePage>();
   /** Undefined while nobody waits. */
   #head: string | undefined;
   #mark = 0;
@@ -160,16 +157,7 @@ export class LiveFeed {
   /** The page after a position, with the types of all streams. */
   page(from: string): Promise<LivePage> {
     const types = [...this.#index.types].sort();
-    const key = `${from} ${types.join()}`;
-    const known = this.#pages.get(key);
-    if (known !== undefined) return known;
-    const page = readLivePage(this.store, this.project, from, types);
-    this.#pages.set(key, page);
-    // What follows the last page is not known for long.
-    const forget = (): void => void this.#pages.delete(key);
-    page.then(({ position }) => (position === from ? forget() : undefined), forget);
-    for (const [oldest] of this.#pages) if (this.#pages.size > RECENT_PAGES) this.#pages.delete(oldest);
-    return page;
+    return this.#pages.page(from, types.join(), () => readLivePage(this.store, this.project, from, types));
   }
 
   /** Confirms the rights of all callers as they are after the call. Calls during one confirmation share the next. */

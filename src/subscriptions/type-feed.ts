@@ -3,9 +3,9 @@ import { referenceTo } from '../fhir/reference.js';
 import type { CommittedChange } from '../store/changes.js';
 import type { ResourceKey } from '../store/resource-key.js';
 import type { ResourceStore } from '../store/store.js';
-import { readVersions } from '../live/changed-resources.js';
+import { PAGE_SIZE, readVersions, RecentPages } from '../live/changed-resources.js';
 
-/** A change with the version before it and the version that it made. Null: there is none, or it was removed. */
+/** A change with the versions before and after it. Null: the version does not exist, or was removed. */
 export interface VersionChange extends CommittedChange {
   /** `Observation/o1/_history/3`. */
   readonly name: string;
@@ -23,7 +23,7 @@ export interface TypePage {
 
 /** The feed of a type in a project. All that read after one position read its page once. */
 export class TypeFeed {
-  readonly #pages = new Map<string, Promise<TypePage>>();
+  readonly #pages = new RecentPages<TypePage>();
   readonly #stop: (() => void) | undefined;
   #news = Promise.withResolvers<undefined>();
 
@@ -55,15 +55,7 @@ export class TypeFeed {
   }
 
   page(after: string): Promise<TypePage> {
-    const known = this.#pages.get(after);
-    if (known !== undefined) return known;
-    const page = this.#read(after);
-    this.#pages.set(after, page);
-    const forget = (): void => void this.#pages.delete(after);
-    // What follows the last page is not known for long.
-    page.then(({ position }) => (position === after ? forget() : undefined), forget);
-    for (const [oldest] of this.#pages) if (this.#pages.size > RECENT_PAGES) this.#pages.delete(oldest);
-    return page;
+    return this.#pages.page(after, this.type, () => this.#read(after));
   }
 
   async #read(after: string): Promise<TypePage> {
@@ -96,9 +88,3 @@ export class TypeFeed {
     };
   }
 }
-
-/** Changes of a page, unless a commit has more. A stored state relies on it: see `DeliveryState.at`. */
-const PAGE_SIZE = 200;
-
-/** Pages that are kept for Subscriptions that are a little behind. */
-const RECENT_PAGES = 8;
