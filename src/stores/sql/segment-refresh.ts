@@ -133,14 +133,7 @@ export class SegmentRefresh implements SegmentNeeds {
   /** Does all the work that is due now, unless that fails: searches work without segments. */
   async finish(): Promise<void> {
     this.#loadsUntil = 0;
-    // A type that fails moves behind the others.
-    for (let failures = 0; failures <= this.#due.size;) {
-      try {
-        if ((await this.#step()) !== 'more') return;
-      } catch {
-        failures += 1;
-      }
-    }
+    await this.#steps((result) => result !== 'more');
   }
 
   /**
@@ -156,13 +149,20 @@ export class SegmentRefresh implements SegmentNeeds {
     const most = this.#isWanted ? LAST_MS : 0;
     this.#end = isLoaded ? Infinity : performance.now() + most;
     const timer = isLoaded ? undefined : setTimeout(() => this.#controller.abort(), 2 * most);
-    try {
-      await this.#background.stop();
-      while (!this.#isOver && (await this.#step()) !== 'done');
-    } catch {
-      // The next process continues.
-    } finally {
-      clearTimeout(timer);
+    await this.#background.stop();
+    await this.#steps((result) => result === 'done');
+    clearTimeout(timer);
+  }
+
+  /** Does steps until one is the last, or each type that is due has failed once: one that fails moves behind the others. */
+  async #steps(isLast: (result: StepResult) => boolean): Promise<void> {
+    for (let failures = 0; failures <= this.#due.size && !this.#isOver;) {
+      try {
+        if (isLast(await this.#step())) return;
+      } catch (error) {
+        if (this.#port.storeError(error).code === 'unavailable') return;
+        failures += 1;
+      }
     }
   }
 
