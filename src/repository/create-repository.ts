@@ -1,5 +1,7 @@
+import type { Bundle } from '@medplum/fhirtypes';
 import { tracedBy } from '../access/access-trace.js';
 import { operation } from '../access/operation.js';
+import type { AuditFacts } from '../audit/audit.js';
 import { onFirstUse } from '../platform/shared-work.js';
 import { historyBundle, typeHistoryBundle } from './history-bundle.js';
 import {
@@ -31,6 +33,10 @@ export function createRepository(context: RepositoryContext): Repository {
 
 export function repositoryOf(open: OpenRepository): Repository {
   const { context, baseUrl, interact, withResource, bundle } = open;
+  const pageOf = (facts: AuditFacts, page: { readonly entry?: readonly unknown[] }): Promise<Bundle<never>> => {
+    facts.results = page.entry?.length ?? 0;
+    return bundle(page);
+  };
   return {
     create: (resource, options) => resourceOf(writes.createResource(open, resource, options)),
     read: (type, id) => typed(withResource('read', { type, id }, (_, session) => readResource({ type, id }, session))),
@@ -51,29 +57,20 @@ export function repositoryOf(open: OpenRepository): Repository {
     search: (type, query = {}) =>
       interact('search', { type }, async (facts, session) => {
         facts.parameters = auditedParameters(context.store.model, type, query);
-        const page = await searchBundle(type, query, session);
-        facts.results = page.entry?.length ?? 0;
-        return bundle(page);
+        return pageOf(facts, await searchBundle(type, query, session));
       }),
     history: (type, id, page = {}) =>
-      interact('history', { type, id }, async (facts, session) => {
-        const versions = await historyBundle({ type, id }, page, session);
-        facts.results = versions.entry?.length ?? 0;
-        return bundle(versions);
-      }),
+      interact('history', { type, id }, async (facts, session) =>
+        pageOf(facts, await historyBundle({ type, id }, page, session)),
+      ),
     typeHistory: (type, page = {}) =>
-      interact('history', { type }, async (facts, session) => {
-        const versions = await typeHistoryBundle(type, page, session);
-        facts.results = versions.entry?.length ?? 0;
-        return bundle(versions);
-      }),
+      interact('history', { type }, async (facts, session) =>
+        pageOf(facts, await typeHistoryBundle(type, page, session)),
+      ),
     systemHistory: (page = {}) =>
-      interact('history', { type: '' }, async (facts, session) => {
-        facts.targets = [];
-        const versions = await typeHistoryBundle(undefined, page, session);
-        facts.results = versions.entry?.length ?? 0;
-        return bundle(versions);
-      }),
+      interact('history', undefined, async (facts, session) =>
+        pageOf(facts, await typeHistoryBundle(undefined, page, session)),
+      ),
     subscribe: (type, query = {}, options = {}) => subscribe(open, type, query, options),
     transaction: (request, options = {}) =>
       operation(context, request?.type === 'batch' ? 'batch' : 'transaction', async (bounded, facts) => {

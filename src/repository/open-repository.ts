@@ -31,11 +31,12 @@ export interface OpenRepository {
   /**
    * Runs an interaction under the limits of the context, each with a session of its own, and audits it.
    *
+   * @param target undefined: all types
    * @param profiles those of this write, instead of the context's
    */
   interact<Result>(
     interaction: RestInteraction,
-    target: AuditTarget,
+    target: AuditTarget | undefined,
     work: (facts: AuditFacts, session: RepositorySession) => Promise<Result>,
     profiles?: ProfileChoice,
   ): Promise<Result>;
@@ -76,7 +77,7 @@ export function openRepository(context: RepositoryContext): OpenRepository {
     resolveIdentifiers,
   });
   const interact: OpenRepository['interact'] = (interaction, target, work, profiles) => {
-    const facts: AuditFacts = { targets: [target] };
+    const facts: AuditFacts = { targets: target === undefined ? [] : [target] };
     const trace = tracedBy(context, facts);
     const run = (bounded: RepositoryContext) =>
       work(facts, open(profiles === undefined ? bounded : { ...bounded, profiles }, trace));
