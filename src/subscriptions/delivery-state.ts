@@ -30,7 +30,7 @@ export interface DeliveryState {
   readonly rights?: string | undefined;
 }
 
-/** The state in a record; that of a new Subscription if there is none. */
+/** The state in a record. A new Subscription has no record, and no events. */
 export function stateIn(record: ReadResult | undefined): DeliveryState {
   if (record?.status !== 'found') return { number: 0 };
   const { number, position, at, isPending, rights } = elementsOf(record.resource);

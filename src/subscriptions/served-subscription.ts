@@ -45,6 +45,8 @@ interface Rights {
   readonly view: VersionView;
   readonly bot: MemberCaller | undefined;
   readonly epoch: string | undefined;
+  /** Equal for the same author with the same view: see {@link DeliveryState.rights}. */
+  readonly key: string;
 }
 
 /** One Subscription while this process serves it. */
@@ -98,7 +100,7 @@ export class ServedSubscription {
     const feed = this.#feed();
     const { number, position, rights } = this.#now;
     // After an error, it continues where it was, unless that would name to its author what another one could see then.
-    const isSame = rights === this.#rightsKey();
+    const isSame = rights === this.#rights!.key;
     const isKnown = isSame && position !== undefined && !(await feed.page(position)).isReset;
     if (!isKnown) await this.#save({ number, position: await feed.now() });
     if (this.#rights!.bot === undefined) await this.#attempts(() => this.#send(hook, undefined), 'the handshake');
@@ -265,7 +267,8 @@ export class ServedSubscription {
     const signedIn = await this.#signIn({ membership: author.membership }, author);
     const caller = author.narrowings.reduce(narrowCaller, signedIn);
     const view = subscriptionView(store.model, caller, elementsOf(this.#resource)['criteria']);
-    this.#rights = { author: caller, view, bot: await this.#signInBot(caller, author), epoch };
+    const key = sha256Of(JSON.stringify([author.membership, view.key]));
+    this.#rights = { author: caller, view, bot: await this.#signInBot(caller, author), epoch, key };
   }
 
   async #signIn(identity: SignInIdentity, { written, requirePolicy }: SubscriptionAuthor): Promise<MemberCaller> {
@@ -293,15 +296,8 @@ export class ServedSubscription {
     if (result?.kind === 'put') this.#version = result.versionId;
   }
 
-  /** Equal for the same author with the same view; undefined before the rights are confirmed. */
-  #rightsKey(): string | undefined {
-    if (this.#rights === undefined) return undefined;
-    const { author, view } = this.#rights;
-    return sha256Of(JSON.stringify([author.membership, view.key]));
-  }
-
   async #save(changed: DeliveryState): Promise<void> {
-    const state = { ...changed, rights: this.#rightsKey() };
+    const state = { ...changed, rights: this.#rights?.key };
     await this.#state.save(state);
     this.#now = state;
     this.#saved = performance.now();
