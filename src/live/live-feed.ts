@@ -142,7 +142,7 @@ export class LiveFeed {
     return this.#head;
   }
 
-  /** Another number after each look at the feed: a page that was the last one at the same number is still the last one. */
+  /** Rises with each read of the feed: while it is the same, a page that was the last one still is. */
   get mark(): number {
     return this.#mark;
   }
@@ -290,7 +290,7 @@ export class LiveFeed {
     this.#hasNews = false;
   }
 
-  /** A store that is not there for a while is asked again; one that was closed ends its streams. */
+  /** An unavailable store is read again later; a closed one ends its streams. */
   #failed(error: unknown): void {
     const end = endOf(error);
     if (end !== 'later') for (const stream of this.#streams) stream.end(end);

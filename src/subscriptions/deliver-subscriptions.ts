@@ -175,7 +175,7 @@ async function afterFailure(error: unknown, signal: AbortSignal | undefined): Pr
   await pause(RETRY_MS, signal);
 }
 
-/** Without news, the feeds are read so often, in milliseconds. */
+/** The interval at which the feeds are read if the store reports no change, in milliseconds. */
 const POLL_MS = 1_000;
 
 /** After a failure of the store that may pass, in milliseconds. */

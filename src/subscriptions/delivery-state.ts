@@ -67,7 +67,7 @@ export class StoredState {
 export const LEASE = {
   /** How long a process that says nothing keeps the lease. */
   lasts: 15_000,
-  /** How often it is renewed, and how often others look at it. */
+  /** The interval at which its process renews it and the others check it. */
   renewed: 5_000,
 };
 

@@ -163,7 +163,7 @@ export class ServedSubscription {
   /**
    * Works with the rights of the moment, again after each failure to send.
    *
-   * @param name of what is sent. Default: the last notification
+   * @param name names in an error what was sent. Default: the last notification
    */
   async #attempts(work: () => Promise<void>, name?: string): Promise<void> {
     const { store, retry } = this.tools.settings;
@@ -205,7 +205,7 @@ export class ServedSubscription {
     }
   }
 
-  /** The notification, after the record of what it shows. */
+  /** Records what the notification shows, then makes it. */
   #audited(content: PayloadContent, event: LiveEvent): Promise<Bundle> {
     const { store, audit, requireAudit } = this.tools.settings;
     const { author: caller, view } = this.#rights!;

@@ -48,7 +48,7 @@ export function authorOf({ meta }: AnyResource): SubscriptionAuthor | undefined 
  *
  * | type | content |
  * |---|---|
- * | Basic | where the Subscription is; written again whenever a caller writes or deletes it, so that its feed is news |
+ * | Basic | where the Subscription is; each write or deletion of it rewrites the record, so the feed of the scope lists it |
  * | Parameters | how far its notifications are: see `DeliveryState` |
  */
 export const SUBSCRIPTIONS = '/subscriptions';

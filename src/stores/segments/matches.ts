@@ -7,7 +7,7 @@ import type { Segment } from './segment.js';
  */
 export class Matches {
   readonly sure: PositionSet;
-  /** Undefined while there are none, which is usual. */
+  /** Created on first use: usually every match is sure. */
   #unsure: PositionSet | undefined;
 
   constructor(sure: PositionSet, unsure?: PositionSet) {

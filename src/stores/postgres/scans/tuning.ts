@@ -1,8 +1,8 @@
 /** Decides how pages and counts are found. Numbers of rows; only tests change them, to compare the results of all ways. */
 export const TUNING = {
   /**
-   * The longest scan of which each resource is tested at once. More take longer than a page by segments. If there are none, the
-   * rarest condition is looked for among scans up to 10 times, and then 100 times as long.
+   * A scan of up to so many rows reads each resource at once. Segments answer a longer one faster. A type without segments is
+   * searched by its rarest condition, among scans of 10 times as many rows, then of 100 times as many.
    */
   look: 400,
   /** With more writes since its list was made, the segments of a type answer nothing: reading the written resources takes long. */

@@ -57,7 +57,7 @@ export class SqliteChanges {
     return this.#known;
   }
 
-  /** The place of a version; {@link BEGINNING} if there is none. */
+  /** The place of a version, or {@link BEGINNING} where the statement finds no row. */
   #placeOf(statement: string, ...values: readonly number[]): Place {
     return (this.#statements.read(statement).get(...values) as Place | undefined) ?? BEGINNING;
   }
