@@ -8,7 +8,7 @@ import type { ReferenceTarget } from '../../store/resource-key.js';
 import { firstPlace } from '../first-place.js';
 import { SharedSteps } from '../../platform/shared-work.js';
 import { ProjectFeed } from './project-feed.js';
-import { STEP } from './step.js';
+import { STEP } from './time-limit.js';
 import { ValueIndexes } from './value-indexes.js';
 
 /** One resource with everything that ever was under its id. */

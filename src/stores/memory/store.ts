@@ -23,14 +23,11 @@ import { Watchers } from '../../store/watchers.js';
 import { commitWrites, storedVersion } from './commit.js';
 import type { MemoryStoreOptions } from './config.js';
 import { type HeldVersion, type Holding, ProjectData } from './project-data.js';
-import { purgeHistory, removalOf } from './removal.js';
 import { resourceBytes, resourceValues } from '../../store/json-text.js';
 import { cutOf } from '../cut-page.js';
-import type { FoundPage } from './page.js';
-import { searching, searchingReferring } from './search.js';
-import { STEP } from './step.js';
-import { TimeLimit, within } from './time-limit.js';
-import { typeHistory } from './type-history.js';
+import { type FoundPage, searching, searchingReferring } from './search.js';
+import { STEP, TimeLimit, within } from './time-limit.js';
+import { purgeHistory, removalOf, typeHistory } from './versions.js';
 import { getOrCreate, pushTo } from '../../platform/collections.js';
 import { inTurns } from '../../platform/pace.js';
 

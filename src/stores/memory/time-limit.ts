@@ -1,5 +1,8 @@
 import { callTimedOut } from '../../store/guards.js';
 
+/** How many resources a step of long work looks at: about a millisecond. */
+export const STEP = 256;
+
 /** Ends a search at the deadline of its call. */
 export class TimeLimit {
   readonly #deadline: number;

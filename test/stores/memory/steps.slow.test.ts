@@ -3,7 +3,7 @@ import { PACE } from '../../../src/platform/pace.js';
 import { MemoryStore } from '../../../src/index.js';
 import type { Criteria, SearchQuery, Write } from '../../../src/store.js';
 import { ALL, refersTo } from '../../../src/search/criteria/criteria.js';
-import { TextIndex } from '../../../src/stores/memory/text-index.js';
+import { TextIndex } from '../../../src/stores/memory/value-indexes.js';
 import { countTurns } from '../../support/count-turns.js';
 
 const { turnMs } = PACE;

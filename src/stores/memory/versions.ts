@@ -1,10 +1,10 @@
 import { timeWindowOf } from '../../store/guards.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
-import { deletionOf } from '../../store/removal.js';
+import { deletionOf, purgeBoundsOf, type PurgeRequest, type PurgeStep, type RemovalStep } from '../../store/removal.js';
 import type { CallTexts } from '../../store/text-budget.js';
-import { storedVersion } from './commit.js';
 import { firstPlace } from '../first-place.js';
-import type { ProjectData, TimelineEntry } from './project-data.js';
+import { storedVersion } from './commit.js';
+import type { ProjectData, TimelineEntry, Holding } from './project-data.js';
 
 /** A page of the versions of a type, newest first: by instant, then by the order in which they were written. */
 export function typeHistory(data: ProjectData, query: TypeHistoryQuery, texts: CallTexts): readonly TypeHistoryEntry[] {
@@ -52,4 +52,28 @@ function toEntry({ holding, version }: TimelineEntry): TypeHistoryEntry {
   const position = versions.indexOf(version);
   const created = position === 0 ? version.versionId === '1' : versions[position - 1]!.resource === undefined;
   return { kind: 'put', id, created, ...storedVersion(version) };
+}
+
+/** Removes all earlier versions that the request covers, in one step. */
+export function purgeHistory(data: ProjectData, request: PurgeRequest): PurgeStep {
+  const { replacedBefore, keep } = purgeBoundsOf(request);
+  const counts = [...data.holdings(request.type)].map(
+    (holding) => [holding, purgeable(holding, replacedBefore, keep)] as const,
+  );
+  data.removeOldest(counts.filter(([, count]) => count > 0));
+  return { versions: counts.reduce((sum, [, count]) => sum + count, 0) };
+}
+
+/** How many of the oldest versions may go. */
+function purgeable({ versions }: Holding, replacedBefore: number, keep: number): number {
+  const late = versions.slice(1).findIndex(({ updated }) => updated >= replacedBefore);
+  const replaced = late === -1 ? versions.length - 1 : late;
+  return Math.max(0, Math.min(replaced, versions.length - keep));
+}
+
+/** What removing a project removes. */
+export function removalOf(data: ProjectData): RemovalStep {
+  const holdings = [...data.holdings()];
+  const versions = holdings.reduce((sum, holding) => sum + holding.versions.length, 0);
+  return { resources: holdings.length, versions, done: true };
 }

@@ -1,2 +1,0 @@
-/** How many resources a step of long work looks at: about a millisecond. */
-export const STEP = 256;
