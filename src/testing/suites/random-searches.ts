@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import type { AnyResource } from '../../fhir/resource.js';
 import type { SearchPage, SearchQuery } from '../../store/search-query.js';
 import type { ResourceStore } from '../../store/store.js';
-import { compositeResources } from '../composite-resources.js';
 import { type ConformanceSuite, keyOf, PROJECT, put } from '../conformance-case.js';
 import { RandomQueries } from '../random-queries.js';
-import { randomResources } from '../random-resources.js';
+import { compositeResources, randomResources } from '../random-resources.js';
 import { below, oneOf } from '../random.js';
 import { type ReferenceAnswer, ReferenceSearch } from '../reference-search.js';
 

@@ -2,7 +2,7 @@ import { describe } from 'vitest';
 import type { AnyResource } from '../../../src/index.js';
 import type { Criteria, SearchQuery, StringTest, ValueTest } from '../../../src/store.js';
 import { below, oneOf, PROJECT, queryOf, randomResources, resourceOf } from '../../support/kit.js';
-import { compositeResources } from '../../../src/testing/composite-resources.js';
+import { compositeResources } from '../../../src/testing/random-resources.js';
 import { assertSearches, skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { by, match } from '../queries.js';
 import { answerEverywhere, askEverywhere } from './ask-everywhere.js';

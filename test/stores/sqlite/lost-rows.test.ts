@@ -5,7 +5,7 @@ import { SqliteStore } from '../../../src/sqlite.js';
 import { below, createRandom, keyOf, oneOf, PROJECT, queryOf } from '../../support/kit.js';
 import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
 import { TUNING } from '../../../src/stores/sqlite/scans/tuning.js';
-import { compositeResources } from '../../../src/testing/composite-resources.js';
+import { compositeResources } from '../../../src/testing/random-resources.js';
 import { assertSearches, skewedResources } from '../../../src/testing/suites/random-searches.js';
 import { cases, SEED } from '../../support/chance.js';
 import { until } from '../../support/until.js';
