@@ -26,7 +26,7 @@ export interface DeliveryState {
   readonly at?: string | undefined;
   /** The last event still has to be sent. */
   readonly isPending?: boolean | undefined;
-  /** A hash of the author and what it could see. Changes from before are sent only to those who can see the same. */
+  /** A hash of the author and what it could see when it last had handled all changes. */
   readonly rights?: string | undefined;
 }
 

@@ -47,6 +47,8 @@ interface Rights {
   readonly epoch: string | undefined;
   /** Equal for the same author with the same view: see {@link DeliveryState.rights}. */
   readonly key: string;
+  /** When they were confirmed: a page that was read later has the changes under them. */
+  readonly since: number;
 }
 
 /** One Subscription while this process serves it. */
@@ -99,10 +101,10 @@ export class ServedSubscription {
   async #activate(hook: RestHook): Promise<void> {
     const feed = this.#feed();
     const { number, position, rights } = this.#now;
-    // After an error, it continues where it was, unless that would name to its author what another one could see then.
-    const isSame = rights === this.#rights!.key;
-    const isKnown = isSame && position !== undefined && !(await feed.page(position)).isReset;
-    if (!isKnown) await this.#save({ number, position: await feed.now() });
+    const { key } = this.#rights!;
+    // After an error, it continues where it was. Another author, or one with other rights, begins now.
+    const isKnown = rights === key && position !== undefined && !(await feed.page(position)).isReset;
+    if (!isKnown) await this.#save({ number, position: await feed.now(), rights: key });
     if (this.#rights!.bot === undefined) await this.#attempts(() => this.#send(hook, undefined), 'the handshake');
     await this.#setStatus('active');
   }
@@ -121,8 +123,14 @@ export class ServedSubscription {
       }
       await this.#confirm(page.epoch);
       await this.#pass(page, position, hook);
+      const { number, rights } = this.#now;
       if (page.position !== position) {
-        this.#now = { number: this.#now.number, position: page.position };
+        this.#now = { number, rights, position: page.position };
+        continue;
+      }
+      const { key, since } = this.#rights!;
+      if (rights !== key) {
+        if (page.begun > since) await this.#save({ number, rights: key, position });
         continue;
       }
       if (this.#state.now.isPending === true || performance.now() - this.#saved > SAVE_MS) await this.#save(this.#now);
@@ -152,7 +160,8 @@ export class ServedSubscription {
       const event = await this.#readable(change);
       if (event === undefined) return;
       if (!isNumbered) {
-        await this.#save({ number: this.#now.number + 1, position, at: change.name, isPending: true });
+        const { number, rights } = this.#now;
+        await this.#save({ number: number + 1, rights, position, at: change.name, isPending: true });
       }
       isNumbered = true;
       await this.#send(hook, event);
@@ -239,17 +248,25 @@ export class ServedSubscription {
     return liveEvent({ view, differs }, { type, id, past: [before], now: after });
   }
 
-  /** The event, without the resource if the author cannot read this version any more. */
+  /**
+   * The event, without the resource if the author cannot read this version any more. After a change of the rights, there is
+   * none without a resource: with the rights of that time, the author may never have known the id.
+   */
   async #readable(change: VersionChange): Promise<LiveEvent | undefined> {
     const event = this.#eventOf(change);
-    if (event?.resource === undefined) return event;
+    const resource = event?.resource && (await this.#read(change, event.resource));
+    const isKnown = resource !== undefined || this.#now.rights === this.#rights!.key;
+    return event && isKnown ? { ...event, resource } : undefined;
+  }
+
+  /** @param shown the version as the author sees it */
+  async #read({ key, versionId: version }: VersionChange, shown: AnyResource): Promise<AnyResource | undefined> {
     const { store } = this.tools.settings;
-    const { key, versionId: version } = change;
     const [now] = await store.read([key]);
-    if (now?.status === 'found' && now.versionId === version) return event;
+    if (now?.status === 'found' && now.versionId === version) return shown;
     const guard = guardStore(store, this.#rights!.author);
     const [seen] = await guard.read([{ type: key.type, id: key.id, version }]);
-    return { ...event, resource: seen?.status === 'found' ? seen.resource : undefined };
+    return seen?.status === 'found' ? seen.resource : undefined;
   }
 
   /** The rights as they are at this epoch. @throws FhirError - they are gone */
@@ -268,7 +285,15 @@ export class ServedSubscription {
     const caller = author.narrowings.reduce(narrowCaller, signedIn);
     const view = subscriptionView(store.model, caller, elementsOf(this.#resource)['criteria']);
     const key = sha256Of(JSON.stringify([author.membership, view.key]));
-    this.#rights = { author: caller, view, bot: await this.#signInBot(caller, author), epoch, key };
+    const bot = await this.#signInBot(caller, author);
+    this.#rights = {
+      author: caller,
+      view,
+      bot,
+      epoch,
+      key,
+      since: known?.key === key ? known.since : performance.now(),
+    };
   }
 
   async #signIn(identity: SignInIdentity, { written, requirePolicy }: SubscriptionAuthor): Promise<MemberCaller> {
@@ -296,8 +321,7 @@ export class ServedSubscription {
     if (result?.kind === 'put') this.#version = result.versionId;
   }
 
-  async #save(changed: DeliveryState): Promise<void> {
-    const state = { ...changed, rights: this.#rights?.key };
+  async #save(state: DeliveryState): Promise<void> {
     await this.#state.save(state);
     this.#now = state;
     this.#saved = performance.now();

@@ -17,6 +17,8 @@ export interface TypePage {
   readonly changes: readonly VersionChange[];
   readonly position: string;
   readonly isReset: boolean;
+  /** When its reading began. */
+  readonly begun: number;
   /** The epoch of access after the page was read. */
   readonly epoch: string | undefined;
 }
@@ -60,6 +62,7 @@ export class TypeFeed {
 
   async #read(after: string): Promise<TypePage> {
     const { project, type } = this;
+    const begun = performance.now();
     const { changes, position, isReset } = await this.store.changes!({
       project,
       after,
@@ -84,6 +87,7 @@ export class TypeFeed {
       }),
       position,
       isReset,
+      begun,
       epoch,
     };
   }

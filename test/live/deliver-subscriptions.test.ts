@@ -29,7 +29,8 @@ import {
 } from '../../src/index.js';
 import { PostgresStore } from '../../src/postgres.js';
 import { SqliteStore } from '../../src/sqlite.js';
-import { LEASE } from '../../src/subscriptions/delivery-state.js';
+import { recordKey } from '../../src/access/write/subscription-write.js';
+import { type DeliveryState, LEASE, stateIn } from '../../src/subscriptions/delivery-state.js';
 import { enrol, type PolicyJson, type RuleJson } from '../access/policies.js';
 import { fill, plain } from '../access/world.js';
 import { postgresPool } from '../stores/postgres/pool.js';
@@ -136,6 +137,12 @@ async function activated(more: Partial<Subscription> = {}): Promise<string> {
   const { id } = await mine.create(subscription(more));
   await until(async () => (await statusOf(id)) === 'active');
   return id;
+}
+
+/** How far the notifications of a Subscription are. */
+async function stateOf(id: string): Promise<DeliveryState> {
+  const [found] = await store.read([recordKey('Parameters', { project: 'clinic', id })]);
+  return stateIn(found);
 }
 
 /** Waits for the refusal. */
@@ -375,6 +382,30 @@ describe('a Subscription', () => {
     await until(async () => (await statusOf(id)) === 'active');
     await system.update(observation('o3'));
     expect((await host.untilEvents(1)).map((event) => event.slice(2))).toEqual(['enter o3@1']);
+  });
+
+  test('whose rules become wider names nothing from before them but what its author can read now', async () => {
+    const host = new Host();
+    const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
+    host.answer = ({ bundle, type }) => (type !== 'handshake' && shortOf(bundle).includes('o1') ? released : undefined);
+    void host.start();
+    const id = await activated();
+    const { rights } = await stateOf(id);
+    await system.update(observation('o1'));
+    for (const one of ['never1', 'never2', 'now1']) await system.update(observation(one, other));
+    await system.update(observation('never1', { ...other, issued: '2026-01-01T00:00:00Z' }));
+    await system.delete('Observation', 'never1');
+    await system.update(observation('never2', { code: { coding: [{ code: 'c' }] } }));
+    const policy = await system.read('AccessPolicy', 'policy-0');
+    const wider = { ...FINAL, criteria: 'Observation?code=a,b' };
+    await system.update({ ...policy, resource: [wider, ...RULES.slice(1)] } as typeof policy);
+    release(undefined);
+    expect((await host.untilEvents(2)).slice(1)).toEqual(['2 enter now1@1']);
+    // From here on, the author knows all that leaves.
+    await until(async () => (await stateOf(id)).rights !== rights);
+    await system.delete('Observation', 'now1');
+    expect((await host.untilEvents(3)).slice(2)).toEqual(['3 leave now1']);
+    expect(JSON.stringify(host.got)).not.toContain('never');
   });
 
   test('passes the validation of strict mode', async () => {
