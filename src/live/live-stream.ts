@@ -29,7 +29,10 @@ interface StreamOptions {
   readonly shows: string;
   /** Whether a reader who knows one version learns anything from the other. */
   differs(known: AnyResource, current: AnyResource): boolean;
-  /** The position to begin after; a promise for one that was asked for before. Default: the position at the call. */
+  /**
+   * What {@link LiveStream.positionOf} gave, to begin after it; a promise for a position of the feed. Default: the position
+   * at the call.
+   */
   readonly after?: string | Promise<string> | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly limits?: { readonly streams?: StreamLimitOptions | undefined } | undefined;
@@ -47,6 +50,9 @@ export class LiveStream implements FeedStream {
   readonly #signal: AbortSignal | undefined;
   readonly #gone = new AbortController();
   readonly #stop = (): void => this.end();
+  /** Positions that a member gets begin with its rights: with others, it could get ids that it never knew. */
+  readonly #mark: string;
+  readonly #isOwn: boolean;
   #position: string | Promise<string>;
   #isConfirmed = false;
   /** Set while the reader waits at the head. */
@@ -69,7 +75,9 @@ export class LiveStream implements FeedStream {
     this.store = store;
     this.#feed = LiveFeed.of(store, view.project);
     this.#feed.open(this);
-    this.#position = after ?? this.#feed.now();
+    this.#mark = view.rights === undefined ? '' : `${view.rights}.`;
+    this.#isOwn = typeof after !== 'string' || after.startsWith(this.#mark);
+    this.#position = typeof after === 'string' ? after.slice(this.#mark.length) : (after ?? this.#feed.now());
     // A failure is the reader's, who may not be there yet.
     if (this.#position instanceof Promise) this.#position.catch(() => undefined);
     this.#signal = signal;
@@ -97,6 +105,11 @@ export class LiveStream implements FeedStream {
     }
     if (this.#end.error !== undefined) throw this.#end.error;
     return undefined;
+  }
+
+  /** A position of the feed, for the reader of the stream. */
+  positionOf(position: string): string {
+    return `${this.#mark}${position}`;
   }
 
   get isEnded(): boolean {
@@ -183,6 +196,7 @@ export class LiveStream implements FeedStream {
       if (now === undefined) throw rightsChanged();
       this.caller = now;
     }
+    if (!this.#isOwn) throw reset('its position is not of this caller, or its rights were others then');
     if (isPending(this, await this.store.pendingParameters?.(this.view.project))) {
       throw reset('a search parameter of it is being re-indexed');
     }

@@ -1,6 +1,17 @@
 import type { Observation } from '@medplum/fhirtypes';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createRepository, MemoryStore, type Repository, type ResourceEvent, systemCaller } from '../../src/index.js';
+import {
+  type Caller,
+  createRepository,
+  type MemberCaller,
+  MemoryStore,
+  narrowCaller,
+  type Repository,
+  type ResourceEvent,
+  signIn,
+  type Stored,
+  systemCaller,
+} from '../../src/index.js';
 import { enrol, type PolicyJson } from '../access/policies.js';
 import { fill, plain } from '../access/world.js';
 import { until } from '../support/until.js';
@@ -126,6 +137,58 @@ describe('positions', () => {
     await repository.delete('Observation', 'o1');
     const again = repository.subscribe('Observation', {}, { after: first!.position });
     expect((await take(again, 2)).map(short).toSorted()).toEqual(['enter o2@1', 'leave o1']);
+  });
+
+  describe('of a member', () => {
+    const rule = (codes: string): PolicyJson => ({
+      resource: [{ resourceType: 'Observation', criteria: `Observation?status=${codes}` }],
+    });
+    const subscribed = (caller: Caller, after?: string): AsyncGenerator<ResourceEvent<Stored<Observation>>> =>
+      createRepository({ store, caller, signal: over.signal }).subscribe('Observation', {}, { after });
+
+    /** The position of an event that Dr. Kim gets, before a resource comes and goes that the doctor cannot see. */
+    async function begun(): Promise<{ readonly caller: MemberCaller; readonly position: string }> {
+      const caller = await memberWith(rule('final'));
+      const events = subscribed(caller);
+      await repository.update(observation('o1'));
+      const [first] = await take(events, 1);
+      await events.return(undefined);
+      await repository.update(observation('never', { status: 'preliminary' }));
+      await repository.delete('Observation', 'never');
+      await repository.update(observation('o2'));
+      return { caller, position: first!.position };
+    }
+
+    test('go on with the next session, also with another filter', async () => {
+      const { position } = await begun();
+      const again = await signIn(store, { membership: 'member-clinic' }, { purpose: 'TREAT' });
+      expect((await take(subscribed(again, position), 1)).map(short)).toEqual(['enter o2@1']);
+      const filtered = createRepository({ store, caller: again, signal: over.signal });
+      const events = filtered.subscribe('Observation', { patient: 'p1' }, { after: position });
+      expect((await take(events, 1)).map(short)).toEqual(['enter o2@1']);
+    });
+
+    test('are a reset with other rules, which would show what the member never knew', async () => {
+      const { caller, position } = await begun();
+      const policy = await repository.read('AccessPolicy', 'policy-0');
+      await repository.update({ ...policy, ...rule('final,preliminary') } as typeof policy);
+      const wider = await signIn(store, { membership: 'member-clinic' });
+      const narrow = narrowCaller(wider, { scopes: 'user/Observation.rs?status=final' });
+      for (const one of [wider, narrow]) {
+        await expect(subscribed(one, position).next()).rejects.toMatchObject({ code: 'reset' });
+      }
+      await expect(subscribed(caller, position).next()).rejects.toMatchObject({ code: 'reset' });
+    });
+
+    test('are a reset for others, and so are theirs for the member', async () => {
+      const { caller, position } = await begun();
+      await expect(subscribed(systemCaller('clinic'), position).next()).rejects.toMatchObject({ code: 'reset' });
+      const plainPosition = (await store.changes({ project: 'clinic' })).position;
+      await expect(subscribed(caller, plainPosition).next()).rejects.toMatchObject({ code: 'reset' });
+      const trusted = subscribed(systemCaller('clinic'), plainPosition);
+      await repository.update(observation('o3'));
+      expect((await take(trusted, 1)).map(short)).toEqual(['enter o3@1']);
+    });
   });
 
   test('a position of another store is a reset', async () => {
