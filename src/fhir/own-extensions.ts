@@ -19,8 +19,6 @@ export const OWN_EXTENSIONS = {
   emergencyAccess: `${BASE}emergency-access`,
   /** On a Project, `valueBoolean` true: its deletion has begun, and can only be finished. */
   projectDeletion: `${BASE}project-deletion`,
-  /** On `meta.author` of a Subscription, `valueString`: see `SubscriptionAuthor`. Only the library writes it. */
-  subscriptionAuthor: `${BASE}subscription-author`,
 } as const;
 
 /** The extensions of a resource with this URL; malformed ones are ignored. */

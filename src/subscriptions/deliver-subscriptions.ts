@@ -1,4 +1,4 @@
-import { recordedKey, recordKey, SUBSCRIPTIONS } from '../access/write/subscription-write.js';
+import { recordedAuthor, recordedKey, recordKey, SUBSCRIPTIONS } from '../access/write/subscription-write.js';
 import { maskError } from '../fhir/error.js';
 import { endOf } from '../live/live-feed.js';
 import { getOrCreate } from '../platform/collections.js';
@@ -128,14 +128,17 @@ class Deliveries {
     const { store } = this.settings;
     while (!signal.aborted) {
       try {
-        const keys = (['Basic', 'Parameters'] as const).map((type) => ({ project: SUBSCRIPTIONS, type, id }));
-        const [record, state] = await store.read(keys);
+        const recorded = { project: SUBSCRIPTIONS, type: 'Basic', id };
+        const [record] = await store.read([recorded]);
         if (record?.status !== 'found') return;
         const key = recordedKey(record.resource);
-        const [found] = await store.read([key]);
+        const [found, state, again] = await store.read([key, { ...recorded, type: 'Parameters' }, recorded]);
+        // Another author must not get what this one may see.
+        if (again?.status !== 'found' || again.versionId !== record.versionId) continue;
         if (found?.status === 'found') {
           const tools = { settings: this.settings, lease: this.lease, feed: this.#feed.bind(this) };
-          await new ServedSubscription(tools, key, found, state, signal).run();
+          const author = recordedAuthor(record.resource);
+          await new ServedSubscription(tools, { key, author, found, state }, signal).run();
         } else {
           await store.commit([
             { kind: 'delete', key: recordKey('Basic', key), expect: { version: record.versionId } },

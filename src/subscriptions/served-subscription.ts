@@ -7,7 +7,7 @@ import type { VersionView } from '../access/read/version-view.js';
 import type { SignInIdentity } from '../access/sign-in/find-membership.js';
 import { narrowCaller } from '../access/sign-in/session.js';
 import { mayChangeUnnoticed, signIn, timeLeft } from '../access/sign-in/sign-in.js';
-import { authorOf, type SubscriptionAuthor, subscriptionView } from '../access/write/subscription-write.js';
+import { type SubscriptionAuthor, subscriptionView } from '../access/write/subscription-write.js';
 import type { AuditFacts } from '../audit/audit.js';
 import { type ErrorCode, FhirError } from '../fhir/error.js';
 import { copyForHost, sameJsonText } from '../fhir/json/copy-json.js';
@@ -34,6 +34,15 @@ interface DeliveryTools {
   feed(project: string, type: string): TypeFeed;
 }
 
+/** A Subscription as it was read. */
+interface ReadSubscription {
+  readonly key: ResourceKey;
+  /** Undefined: trusted code wrote it. */
+  readonly author: SubscriptionAuthor | undefined;
+  readonly found: ReadResult & { readonly status: 'found' };
+  readonly state: ReadResult | undefined;
+}
+
 /** `Subscription.channel`, checked. */
 interface RestHook extends Pick<SubscriptionNotification, 'endpoint' | 'payload' | 'header'> {
   readonly content: PayloadContent;
@@ -53,6 +62,8 @@ interface Rights {
 
 /** One Subscription while this process serves it. */
 export class ServedSubscription {
+  readonly #key: ResourceKey;
+  readonly #author: SubscriptionAuthor | undefined;
   readonly #state: StoredState;
   #resource: AnyResource;
   #version: string;
@@ -63,11 +74,11 @@ export class ServedSubscription {
 
   constructor(
     private readonly tools: DeliveryTools,
-    private readonly key: ResourceKey,
-    found: ReadResult & { readonly status: 'found' },
-    state: ReadResult | undefined,
+    { key, author, found, state }: ReadSubscription,
     private readonly signal: AbortSignal,
   ) {
+    this.#key = key;
+    this.#author = author;
     this.#resource = found.resource;
     this.#version = found.versionId;
     this.#state = new StoredState(tools.settings.store, key, state);
@@ -199,8 +210,8 @@ export class ServedSubscription {
     const bundle = event === undefined ? this.#bundle(content, event) : await this.#audited(content, event);
     const notification: SubscriptionNotification = {
       type: event === undefined ? 'handshake' : 'event-notification',
-      project: this.key.project,
-      subscription: referenceTo('Subscription', this.key.id),
+      project: this.#key.project,
+      subscription: referenceTo('Subscription', this.#key.id),
       ...channel,
       bundle,
       caller: this.#rights!.bot,
@@ -276,7 +287,7 @@ export class ServedSubscription {
     const known = this.#rights;
     const isSame = known !== undefined && epoch !== undefined && epoch === known.epoch;
     if (isSame && [known.author, known.bot].every((caller) => caller === undefined || isCurrent(caller))) return;
-    const author = authorOf(this.#resource);
+    const author = this.#author;
     if (author === undefined) {
       throw new FhirError('forbidden', 'Trusted code wrote it; a member must write it, in whose name it acts');
     }
@@ -298,7 +309,7 @@ export class ServedSubscription {
 
   async #signIn(identity: SignInIdentity, { written, requirePolicy }: SubscriptionAuthor): Promise<MemberCaller> {
     const caller = await signIn(this.tools.settings.store, identity, { issuedAt: new Date(written), requirePolicy });
-    if (caller.project === this.key.project) return caller;
+    if (caller.project === this.#key.project) return caller;
     throw new FhirError('membership-missing', 'The member who wrote it belongs to another project');
   }
 
@@ -308,7 +319,7 @@ export class ServedSubscription {
     if (id === undefined) return undefined;
     const [bot] = await guardStore(this.tools.settings.store, caller).read([{ type: 'Bot', id }]);
     if (bot?.status !== 'found') throw new FhirError('forbidden', 'Its author can read no such Bot');
-    return this.#signIn({ project: this.key.project, client: endpoint }, author);
+    return this.#signIn({ project: this.#key.project, client: endpoint }, author);
   }
 
   async #setStatus(status: 'active' | 'error' | 'off', error?: string): Promise<void> {
@@ -316,7 +327,7 @@ export class ServedSubscription {
     const changed = { ...elements, status, ...(error === undefined ? {} : { error }) };
     const resource = keepDecimalTexts(this.#resource, changed as unknown as AnyResource);
     const expect = { version: this.#version };
-    const [result] = await this.tools.settings.store.commit([{ kind: 'put', key: this.key, resource, expect }]);
+    const [result] = await this.tools.settings.store.commit([{ kind: 'put', key: this.#key, resource, expect }]);
     this.#resource = resource;
     if (result?.kind === 'put') this.#version = result.versionId;
   }

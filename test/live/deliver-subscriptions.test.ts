@@ -353,13 +353,24 @@ describe('a Subscription', () => {
   test('of trusted code acts for nobody, whoever the client says that it is', async () => {
     void new Host().start();
     const { id } = await mine.create(subscription({ status: 'off' }));
-    const stored = await createRepository({ store, caller: systemCaller('clinic'), extendedMeta: true }).read(
-      'Subscription',
-      id,
-    );
-    expect(JSON.stringify(stored.meta)).toContain('member-clinic');
-    await system.update({ ...stored, status: 'requested' });
+    const stored = await system.read('Subscription', id);
+    const meta = { ...stored.meta, author: { reference: 'Practitioner/dr1' } };
+    await system.update({ ...stored, meta, status: 'requested' } as typeof stored);
     expect(await errorOf(id)).toBe('error: Trusted code wrote it; a member must write it, in whose name it acts');
+  });
+
+  test('shows nobody on which terms its author signed in, trusted code included', async () => {
+    const caller = await signIn(store, { membership: 'member-clinic' });
+    const scopes = 'user/Subscription.crud user/Observation.rs?status=final';
+    const app = createRepository({ store, caller: narrowCaller(caller, { scopes }) });
+    const { id } = await app.create(subscription({ status: 'off' }));
+    for (const one of [caller, systemCaller('clinic')]) {
+      const reader = createRepository({ store, caller: one, extendedMeta: true });
+      const stored = await reader.read('Subscription', id);
+      expect(stored.meta).toMatchObject({ author: { reference: 'Practitioner/dr1' } });
+      const shown = JSON.stringify([stored, await reader.history('Subscription', id)]);
+      expect(shown).not.toMatch(/member-clinic|Observation\.rs/);
+    }
   });
 
   test('that is requested again under other rules names nothing from before them', async () => {

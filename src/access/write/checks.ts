@@ -14,8 +14,13 @@ import { type AddedWrite, writtenKey, type ReadyWrite } from './ready-write.js';
 import { subscriptionRecord } from './subscription-write.js';
 
 /** The writes that precede the write of a resource in its commit, for every caller. */
-export function sideWritesOfPut(key: ResourceKey, from: number, resource: AnyResource): readonly AddedWrite[] {
-  if (key.type === 'Subscription') return [subscriptionRecord(key, from)];
+export function sideWritesOfPut(
+  key: ResourceKey,
+  caller: Caller,
+  from: number,
+  resource: AnyResource,
+): readonly AddedWrite[] {
+  if (key.type === 'Subscription') return [subscriptionRecord(key, from, caller)];
   return key.type === 'ProjectMembership' ? directoryEntry(key, from, resource) : [];
 }
 
@@ -30,7 +35,7 @@ export function sideWritesOfDelete(
   from: number,
   before: AnyResource | null,
 ): readonly AddedWrite[] {
-  if (key.type === 'Subscription') return [subscriptionRecord(key, from)];
+  if (key.type === 'Subscription') return [subscriptionRecord(key, from, caller)];
   return key.type === 'ProjectMembership' ? directoryRemoval(key, from, before) : notInUseAsProfile(key, caller, from);
 }
 

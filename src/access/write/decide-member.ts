@@ -109,7 +109,7 @@ function* decidePut(state: CommitState, write: GuardedPut, from: number): Decidi
   const confirmed = confirmGrants(state, [rule], key, from);
   const ready = [
     ...(current.resource === null ? [] : confirmed),
-    ...sideWritesOfPut(key, from, after),
+    ...sideWritesOfPut(key, caller, from, after),
     {
       role: 'own',
       write: { kind: 'put', key, resource: after, expect, unique: uniqueKeysOf(after) },

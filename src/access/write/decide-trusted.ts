@@ -111,7 +111,7 @@ function decidePut(
   const own = uniqueKeysOf(resource);
   const unique = write.unique === undefined ? own : [...write.unique, ...own];
   const ready: ReadyWrite[] = [
-    ...sideWritesOfPut(key, from, resource),
+    ...sideWritesOfPut(key, caller, from, resource),
     new OwnPut(new TrustedPut(key, resource, expect, unique), from, readRulesOf(type)),
   ];
   for (const record of write.records ?? []) ready.push({ role: 'added', write: record, from });

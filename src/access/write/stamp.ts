@@ -2,19 +2,14 @@ import { referenceText } from '../../fhir/reference.js';
 import { isJsonObject, type AnyResource, elementsOf } from '../../fhir/resource.js';
 import type { Caller } from '../caller.js';
 import { isAboveProjects } from '../fields/administrative-types.js';
-import { subscriptionAuthor } from './subscription-write.js';
 
 /** Sets the author and project of a write: Medplum's `meta.author` and `meta.project`. */
 export function stamp(resource: AnyResource, caller: Caller): AnyResource {
   const meta: AnyResource['meta'] & { project?: string; author?: { readonly reference: string } } = {
     ...resource.meta,
   };
-  const isSubscription = resource.resourceType === 'Subscription';
   if (!isAboveProjects(resource.resourceType)) meta.project = caller.project;
-  if (caller.kind === 'member')
-    meta.author = isSubscription ? subscriptionAuthor(caller) : { reference: caller.profile };
-  // What trusted code writes may come from a client, who must not choose in whose name a Subscription acts.
-  else if (isSubscription) delete meta.author;
+  if (caller.kind === 'member') meta.author = { reference: caller.profile };
   return { ...resource, meta };
 }
 

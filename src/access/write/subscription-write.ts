@@ -1,7 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { extensionsOf, OWN_EXTENSIONS } from '../../fhir/own-extensions.js';
-import { type AnyResource, elementsOf, isJsonObject } from '../../fhir/resource.js';
+import { type AnyResource, elementsOf } from '../../fhir/resource.js';
 import { sha256Of } from '../../platform/crypto.js';
 import type { Criteria } from '../../search/criteria/criteria.js';
 import { parseSearch } from '../../search/parse/parse-search.js';
@@ -23,32 +22,13 @@ export interface SubscriptionAuthor {
   readonly narrowings: readonly Narrowing[];
 }
 
-/** `meta.author` of a Subscription that a member writes: its profile, with the {@link SubscriptionAuthor} in an extension. */
-export function subscriptionAuthor(caller: MemberCaller): { readonly reference: string; readonly extension: unknown } {
-  const author: SubscriptionAuthor = {
-    membership: caller.membership,
-    written: new Date().toISOString(),
-    requirePolicy: termsOf(caller)?.requirePolicy === true,
-    narrowings: caller.narrowings ?? [],
-  };
-  const extension = [{ url: OWN_EXTENSIONS.subscriptionAuthor, valueString: JSON.stringify(author) }];
-  return { reference: caller.profile, extension };
-}
-
-/** @returns undefined if no member wrote the Subscription, but trusted code */
-export function authorOf({ meta }: AnyResource): SubscriptionAuthor | undefined {
-  const author = (meta as { readonly author?: unknown } | undefined)?.author;
-  const [found] = isJsonObject(author) ? extensionsOf(author, OWN_EXTENSIONS.subscriptionAuthor) : [];
-  return found && (JSON.parse(String(found['valueString'])) as SubscriptionAuthor);
-}
-
 /**
  * The scope of the records of Subscriptions. An id never contains a slash, so no caller has this project. Each Subscription
  * has two records under the same id:
  *
  * | type | content |
  * |---|---|
- * | Basic | where the Subscription is; each write or deletion of it rewrites the record, so the feed of the scope lists it |
+ * | Basic | where the Subscription is, and its {@link SubscriptionAuthor}; each write or deletion of it rewrites the record, so the feed of the scope lists it |
  * | Parameters | how far its notifications are: see `DeliveryState` |
  */
 export const SUBSCRIPTIONS = '/subscriptions';
@@ -59,11 +39,27 @@ export function recordKey(type: 'Basic' | 'Parameters', { project, id }: Omit<Re
 }
 
 /** The record that accompanies a written or deleted Subscription. */
-export function subscriptionRecord(written: ResourceKey, from: number): AddedWrite {
+export function subscriptionRecord(written: ResourceKey, from: number, caller: Caller): AddedWrite {
   const key = recordKey('Basic', written);
   const identifier = [{ system: recordSystem(written.project), value: written.id }];
-  const resource = { resourceType: key.type, id: key.id, identifier } as AnyResource;
+  const subscriptionAuthor = caller.kind === 'member' ? JSON.stringify(authorFrom(caller)) : undefined;
+  const resource = { resourceType: key.type, id: key.id, identifier, subscriptionAuthor } as AnyResource;
   return { role: 'added', write: { kind: 'put', key, resource }, from };
+}
+
+function authorFrom(caller: MemberCaller): SubscriptionAuthor {
+  return {
+    membership: caller.membership,
+    written: new Date().toISOString(),
+    requirePolicy: termsOf(caller)?.requirePolicy === true,
+    narrowings: caller.narrowings ?? [],
+  };
+}
+
+/** The author in a record; undefined if no member wrote the Subscription, but trusted code. */
+export function recordedAuthor(record: AnyResource): SubscriptionAuthor | undefined {
+  const { subscriptionAuthor: text } = elementsOf(record);
+  return typeof text === 'string' ? (JSON.parse(text) as SubscriptionAuthor) : undefined;
 }
 
 function recordSystem(project: string): string {
