@@ -4,8 +4,7 @@ import type { MemberCaller } from '../access/caller.js';
 import { guardStore } from '../access/guarded-store.js';
 import { audited } from '../access/operation.js';
 import type { VersionView } from '../access/read/version-view.js';
-import type { SignInIdentity } from '../access/sign-in/find-membership.js';
-import { narrowCaller } from '../access/sign-in/session.js';
+import { narrowCaller, termsOf } from '../access/sign-in/session.js';
 import { mayChangeUnnoticed, signIn, timeLeft } from '../access/sign-in/sign-in.js';
 import { type SubscriptionAuthor, subscriptionView } from '../access/write/subscription-write.js';
 import type { AuditFacts } from '../audit/audit.js';
@@ -292,8 +291,7 @@ export class ServedSubscription {
       throw new FhirError('forbidden', 'Trusted code wrote it; a member must write it, in whose name it acts');
     }
     const { store } = this.tools.settings;
-    const signedIn = await this.#signIn({ membership: author.membership }, author);
-    const caller = author.narrowings.reduce(narrowCaller, signedIn);
+    const caller = author.narrowings.reduce(narrowCaller, await this.#signIn(author));
     const view = subscriptionView(store.model, caller, elementsOf(this.#resource)['criteria']);
     const key = sha256Of(JSON.stringify([author.membership, view.key]));
     const bot = await this.#signInBot(caller, author);
@@ -307,19 +305,28 @@ export class ServedSubscription {
     };
   }
 
-  async #signIn(identity: SignInIdentity, { written, requirePolicy }: SubscriptionAuthor): Promise<MemberCaller> {
-    const caller = await signIn(this.tools.settings.store, identity, { issuedAt: new Date(written), requirePolicy });
-    if (caller.project === this.#key.project) return caller;
-    throw new FhirError('membership-missing', 'The member who wrote it belongs to another project');
+  async #signIn(author: SubscriptionAuthor): Promise<MemberCaller> {
+    const { membership, user, accepted, requirePolicy } = author;
+    const caller = await signIn(this.tools.settings.store, { membership }, { issuedAt: 'now', requirePolicy });
+    if (caller.project !== this.#key.project || caller.user !== user) {
+      throw new FhirError('membership-missing', 'The member who wrote it does not exist any more');
+    }
+    if (termsOf(caller)!.accepted === accepted) return caller;
+    throw new FhirError('session-ended', 'The session that wrote it was revoked');
   }
 
-  async #signInBot(caller: MemberCaller, author: SubscriptionAuthor): Promise<MemberCaller | undefined> {
+  async #signInBot(
+    caller: MemberCaller,
+    { written, requirePolicy }: SubscriptionAuthor,
+  ): Promise<MemberCaller | undefined> {
     const { endpoint } = restHookIn(this.#resource);
     const id = /^Bot\/([\w.-]+)$/.exec(endpoint)?.[1];
     if (id === undefined) return undefined;
-    const [bot] = await guardStore(this.tools.settings.store, caller).read([{ type: 'Bot', id }]);
+    const { store } = this.tools.settings;
+    const [bot] = await guardStore(store, caller).read([{ type: 'Bot', id }]);
     if (bot?.status !== 'found') throw new FhirError('forbidden', 'Its author can read no such Bot');
-    return this.#signIn({ project: this.#key.project, client: endpoint }, author);
+    const identity = { project: this.#key.project, client: endpoint };
+    return signIn(store, identity, { issuedAt: new Date(written), requirePolicy });
   }
 
   async #setStatus(status: 'active' | 'error' | 'off', error?: string): Promise<void> {

@@ -461,6 +461,21 @@ describe('a Subscription', () => {
     expect(host.events).toEqual([]);
   });
 
+  test('of a session that was revoked long before ends, and one of a session that began just after goes on', async () => {
+    const revoked = await signIn(store, { membership: 'member-clinic' }, { recheckAfter: Infinity });
+    const clock = (): Date => new Date(Date.now() - 120_000);
+    await revokeSessions({ membership: 'member-clinic' }, { ...admin(), clock });
+    void new Host().start();
+    const { id } = await createRepository({ store, caller: revoked }).create(subscription());
+    expect(await errorOf(id)).toMatch(/^error: .*session/);
+    await revokeSessions({ membership: 'member-clinic' }, admin());
+    mine = createRepository({
+      store,
+      caller: await signIn(store, { membership: 'member-clinic' }, { issuedAt: 'now' }),
+    });
+    expect(await statusOf(await activated())).toBe('active');
+  });
+
   test('follows the rules of its member as they change, and ends when they no longer allow its criteria', async () => {
     const host = new Host();
     void host.start();

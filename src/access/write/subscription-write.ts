@@ -16,7 +16,11 @@ import type { AddedWrite } from './ready-write.js';
 export interface SubscriptionAuthor {
   /** The id of the ProjectMembership. */
   readonly membership: string;
-  /** When it was written, an instant: a later revocation of the member's sessions ends the Subscription. */
+  /** Its user: the id of a membership can be given to another one. */
+  readonly user: string;
+  /** The revocations before the session, see `SessionTerms`: a later one ends the Subscription. */
+  readonly accepted: string | undefined;
+  /** When it was written, an instant: a later revocation of the sessions of its Bot ends the Subscription. */
   readonly written: string;
   readonly requirePolicy: boolean;
   readonly narrowings: readonly Narrowing[];
@@ -48,10 +52,10 @@ export function subscriptionRecord(written: ResourceKey, from: number, caller: C
 }
 
 function authorFrom(caller: MemberCaller): SubscriptionAuthor {
+  const { requirePolicy = false, accepted } = termsOf(caller) ?? {};
   return {
-    membership: caller.membership,
+    ...{ membership: caller.membership, user: caller.user, accepted, requirePolicy },
     written: new Date().toISOString(),
-    requirePolicy: termsOf(caller)?.requirePolicy === true,
     narrowings: caller.narrowings ?? [],
   };
 }
