@@ -102,7 +102,8 @@ export class ServedSubscription {
       await this.#deliverAll(hook);
     } catch (error) {
       if (this.signal.aborted || !(error instanceof FhirError) || MAY_PASS.has(error.code)) throw error;
-      await this.#setStatus(error instanceof Ended ? 'off' : 'error', error.message);
+      const { ends, message } = unservedBy(error, 'It cannot be served');
+      await this.#setStatus(ends, message);
     } finally {
       if (this.#now !== this.#state.now && this.tools.lease.isHeld) await this.#save(this.#now).catch(() => undefined);
     }
@@ -126,7 +127,7 @@ export class ServedSubscription {
       const { position = await feed.now() } = this.#now;
       const page = await feed.page(position);
       if (page.isReset) {
-        throw new FhirError(
+        throw new Unserved(
           'reset',
           'It is not known any more which changes were sent; search again, then set the status to "requested"',
         );
@@ -194,7 +195,7 @@ export class ServedSubscription {
         if (!(error instanceof Unsent)) throw error;
         if (attempt >= retry.attempts) {
           const what = name ?? `notification ${this.#now.number}`;
-          throw new FhirError('conflict', `The endpoint did not accept ${what} in ${attempt} attempts`);
+          throw new Unserved('conflict', `The endpoint did not accept ${what} in ${attempt} attempts`);
         }
         await pause(Math.min(retry.delay * 2 ** (attempt - 1), MAX_DELAY), this.signal);
       }
@@ -282,19 +283,24 @@ export class ServedSubscription {
   /** The rights as they are at this epoch. @throws FhirError - they are gone */
   async #confirm(epoch: string | undefined): Promise<void> {
     const { end } = elementsOf(this.#resource);
-    if (typeof end === 'string' && !(Date.parse(end) > Date.now())) throw new Ended('forbidden', 'Its end has passed');
+    if (typeof end === 'string' && !(Date.parse(end) > Date.now())) {
+      throw new Unserved('forbidden', 'Its end has passed', 'off');
+    }
     const known = this.#rights;
     const isSame = known !== undefined && epoch !== undefined && epoch === known.epoch;
     if (isSame && [known.author, known.bot].every((caller) => caller === undefined || isCurrent(caller))) return;
     const author = this.#author;
     if (author === undefined) {
-      throw new FhirError('forbidden', 'Trusted code wrote it; a member must write it, in whose name it acts');
+      throw new Unserved('forbidden', 'Trusted code wrote it; a member must write it, in whose name it acts');
     }
     const { store } = this.tools.settings;
-    const caller = author.narrowings.reduce(narrowCaller, await this.#signIn(author));
-    const view = subscriptionView(store.model, caller, elementsOf(this.#resource)['criteria']);
+    const { criteria } = elementsOf(this.#resource);
+    const caller = await part('Its author cannot sign in', () => this.#signIn(author));
+    const view = await part('Its criteria cannot be followed', async () =>
+      subscriptionView(store.model, caller, criteria),
+    );
     const key = sha256Of(JSON.stringify([author.membership, view.key]));
-    const bot = await this.#signInBot(caller, author);
+    const bot = await part('Its Bot cannot sign in', () => this.#signInBot(caller, author));
     this.#rights = {
       author: caller,
       view,
@@ -306,12 +312,12 @@ export class ServedSubscription {
   }
 
   async #signIn(author: SubscriptionAuthor): Promise<MemberCaller> {
-    const { membership, user, accepted, requirePolicy } = author;
+    const { membership, user, accepted, requirePolicy, narrowings } = author;
     const caller = await signIn(this.tools.settings.store, { membership }, { issuedAt: 'now', requirePolicy });
     if (caller.project !== this.#key.project || caller.user !== user) {
       throw new FhirError('membership-missing', 'The member who wrote it does not exist any more');
     }
-    if (termsOf(caller)!.accepted === accepted) return caller;
+    if (termsOf(caller)!.accepted === accepted) return narrowings.reduce(narrowCaller, caller);
     throw new FhirError('session-ended', 'The session that wrote it was revoked');
   }
 
@@ -324,7 +330,7 @@ export class ServedSubscription {
     if (id === undefined) return undefined;
     const { store } = this.tools.settings;
     const [bot] = await guardStore(store, caller).read([{ type: 'Bot', id }]);
-    if (bot?.status !== 'found') throw new FhirError('forbidden', 'Its author can read no such Bot');
+    if (bot?.status !== 'found') throw new Unserved('forbidden', 'Its author can read no such Bot');
     const identity = { project: this.#key.project, client: endpoint };
     return signIn(store, identity, { issuedAt: new Date(written), requirePolicy });
   }
@@ -355,13 +361,13 @@ export class ServedSubscription {
 function restHookIn(subscription: AnyResource): RestHook {
   const { channel } = elementsOf(subscription);
   const { type, endpoint, payload, header = [] }: JsonObject = isJsonObject(channel) ? channel : {};
-  if (type !== 'rest-hook') throw new FhirError('unsupported', 'Only the channel type "rest-hook" is served');
-  if (typeof endpoint !== 'string') throw new FhirError('unsupported', 'The channel has no endpoint');
+  if (type !== 'rest-hook') throw new Unserved('unsupported', 'Only the channel type "rest-hook" is served');
+  if (typeof endpoint !== 'string') throw new Unserved('unsupported', 'The channel has no endpoint');
   if (payload !== undefined && !/^application\/(?:fhir\+)?json\b/.test(String(payload))) {
-    throw new FhirError('unsupported', 'The payload must be application/fhir+json');
+    throw new Unserved('unsupported', 'The payload must be application/fhir+json');
   }
   const content = payloadContent(channel as JsonObject);
-  if (content === undefined) throw new FhirError('unsupported', 'The content of the payload has an unknown code');
+  if (content === undefined) throw new Unserved('unsupported', 'The content of the payload has an unknown code');
   const headers = Array.isArray(header) ? header.filter((one) => typeof one === 'string') : [];
   return { endpoint, payload: payload as string | undefined, header: headers, content };
 }
@@ -375,8 +381,30 @@ function differs(known: AnyResource, current: AnyResource): boolean {
   return !sameJsonText(withoutVersion(withoutOwnMeta(known)), withoutVersion(withoutOwnMeta(current)));
 }
 
-/** The end of a Subscription that was agreed. */
-class Ended extends FhirError {}
+/** Why a Subscription is not served any more, in words that all its readers may see: no values of its elements. */
+class Unserved extends FhirError {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    readonly ends: 'error' | 'off' = 'error',
+  ) {
+    super(code, message);
+  }
+}
+
+/** Of other errors, the message may name what its readers must not see. */
+function unservedBy(error: FhirError, what: string): Unserved {
+  return error instanceof Unserved ? error : new Unserved(error.code, `${what} (${error.code})`);
+}
+
+/** Does a part of the work of a Subscription, which errors name. */
+async function part<Result>(what: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof FhirError && !MAY_PASS.has(error.code) ? unservedBy(error, what) : error;
+  }
+}
 
 /** The host could not send. Its own error may hold anything, so that nothing of it is kept. */
 class Unsent extends Error {}

@@ -448,16 +448,16 @@ describe('a Subscription', () => {
   });
 
   test.each<[string, () => Promise<unknown>, string]>([
-    ['is inactive', () => updateMember('member-clinic', { active: false }, admin()), 'inactive'],
-    ['is removed', () => removeMember('member-clinic', admin()), 'does not exist'],
-    ['is signed out everywhere', () => revokeSessions({ membership: 'member-clinic' }, admin()), 'sessions'],
-  ])('ends when its member %s', async (_, change) => {
+    ['is inactive', () => updateMember('member-clinic', { active: false }, admin()), 'membership-inactive'],
+    ['is removed', () => removeMember('member-clinic', admin()), 'membership-missing'],
+    ['is signed out everywhere', () => revokeSessions({ membership: 'member-clinic' }, admin()), 'session-ended'],
+  ])('ends when its member %s', async (_, change, code) => {
     const host = new Host();
     void host.start();
     const id = await activated();
     await change();
     await system.update(observation('o1'));
-    expect(await errorOf(id)).toMatch(/^error: /);
+    expect(await errorOf(id)).toBe(`error: Its author cannot sign in (${code})`);
     expect(host.events).toEqual([]);
   });
 
@@ -467,7 +467,7 @@ describe('a Subscription', () => {
     await revokeSessions({ membership: 'member-clinic' }, { ...admin(), clock });
     void new Host().start();
     const { id } = await createRepository({ store, caller: revoked }).create(subscription());
-    expect(await errorOf(id)).toMatch(/^error: .*session/);
+    expect(await errorOf(id)).toBe('error: Its author cannot sign in (session-ended)');
     await revokeSessions({ membership: 'member-clinic' }, admin());
     mine = createRepository({
       store,
@@ -488,7 +488,7 @@ describe('a Subscription', () => {
     expect(await host.untilEvents(1)).toEqual(['1 enter o2@1']);
     await system.update(rules({ resourceType: 'Encounter' }));
     await system.update(observation('o3', other));
-    expect(await errorOf(id)).toBe('error: The author may not search Observation');
+    expect(await errorOf(id)).toBe('error: Its criteria cannot be followed (forbidden)');
     expect(host.events).toHaveLength(1);
   });
 
