@@ -45,15 +45,20 @@ export class Evaluation {
     this.#fingerprints = fingerprints;
   }
 
-  /** Reads the headers, then the directories, of all that criteria and a sort refer to. */
-  *prepare(type: string, criteria: Criteria, sort: readonly SortKey[]): Ask<SegmentPort, void> {
+  /**
+   * Reads the headers, then the directories, of all that criteria and a sort refer to.
+   *
+   * @returns the types with segments that were built with other definitions of these parameters
+   */
+  *prepare(type: string, criteria: Criteria, sort: readonly SortKey[]): Ask<SegmentPort, readonly string[]> {
     yield* withRows(this.#rows, () => {
       forAll(
         [...this.#segments.values()].flatMap((one) => one ?? []),
         (segment) => segment.header,
       );
     });
-    const parameters = [...parametersOf(type, criteria, sort), { type, parameter: LAST_UPDATED }];
+    const indexed = parametersOf(type, criteria, sort);
+    const parameters = [...indexed, { type, parameter: LAST_UPDATED }];
     const runs = parameters.flatMap(({ type: of, parameter }) =>
       (this.#segments.get(of) ?? []).flatMap((segment) =>
         [parameter, foldedRun(parameter)].map((name) => [segment, name] as const),
@@ -63,6 +68,12 @@ export class Evaluation {
     yield* withRows(this.#rows, () => {
       forAll(runs, ([segment, name]) => segment.run(name));
     });
+    const outdated = indexed.filter(({ type: of, parameter }) => {
+      // No segment knows a parameter that this process does not.
+      const isDefined = Object.hasOwn(this.#fingerprints(of), parameter);
+      return isDefined && this.#segments.get(of)?.every((one) => this.#knows(of, parameter, one)) === false;
+    });
+    return [...new Set(outdated.map((one) => one.type))];
   }
 
   /** The matches in each segment of a type. */

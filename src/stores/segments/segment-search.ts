@@ -59,7 +59,8 @@ export class SegmentIndex {
     const segments = opened.segments.get(type)!;
     const { rows } = opened;
     const evaluation = new Evaluation(opened.segments, rows, this.fingerprints);
-    yield* evaluation.prepare(type, criteria, sort);
+    const outdated = yield* evaluation.prepare(type, criteria, sort);
+    if (outdated.length > 0) stale?.(outdated);
     const matches = yield* evaluation.matching(type, criteria);
     const keys = decidingKeys(sort);
     const knowsOrder = keys.every(({ parameter }) => evaluation.knowsAll(type, parameter));
@@ -98,7 +99,10 @@ export class SegmentIndex {
 interface Lists {
   /** Whether all types that the search leads to must have a complete list. Otherwise a chain into one without is tested. */
   readonly isWhole?: boolean;
-  /** Called with types that have no complete list, or one with many writes since. */
+  /**
+   * Called with types that have no complete list, or one with many writes since, or segments that were built with other
+   * definitions of the parameters of the search.
+   */
   readonly stale?: ((types: readonly string[]) => void) | undefined;
 }
 

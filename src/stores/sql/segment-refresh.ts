@@ -8,7 +8,7 @@ import { BackgroundWork, type StepResult } from './background-work.js';
 
 /** Notes which types need work. */
 export interface SegmentNeeds {
-  /** Notes types that have no list, or one with many writes since. @param searched the type whose search led to them */
+  /** Notes types whose segments a search found missing or outdated. @param searched the type whose search led to them */
   stale(project: string, types: readonly string[], searched: string): void;
   /** Notes types of which some segment is damaged. */
   damaged(project: string, types: readonly string[]): void;

@@ -3,6 +3,7 @@ import type { AnyResource } from '../../../src/index.js';
 import { pglitePool, type PostgresPool, PostgresStore } from '../../../src/postgres.js';
 import { below, createRandom, keyOf, oneOf, PROJECT, put, queryOf, randomResources } from '../../support/kit.js';
 import { COPY } from '../../../src/stores/postgres/database/copy-text.js';
+import { listOf } from '../../../src/stores/segments/port.js';
 import { SEGMENT_TUNING } from '../../../src/stores/segments/upkeep.js';
 import { TUNING } from '../../../src/stores/postgres/scans/tuning.js';
 import { SIZES } from '../../../src/stores/segments/run-format.js';
@@ -12,6 +13,7 @@ import { skewedResources } from '../../../src/testing/suites/random-searches.js'
 import { cases, IS_WHOLE, SEED } from '../../support/chance.js';
 import { until } from '../../support/until.js';
 import { correlatedObservations } from '../correlated-observations.js';
+import { modelWith } from '../models.js';
 import { by, match, write } from '../queries.js';
 import { buildSegments, rowsOf } from './build-segments.js';
 import { bareDatabase, noting, postgresPool, through } from './pool.js';
@@ -211,6 +213,23 @@ test('a type that a search of a larger one leads to has segments, however small'
   const { total } = await store.search(query);
   await until(async () => (await complete(pool)) === 2);
   expect((await store.search(query)).total).toBe(total);
+});
+
+test('segments of other definitions are built again after a search by a changed parameter', async () => {
+  const { pool, store } = await filled();
+  await store.close();
+  const idsIn = async (): Promise<readonly string[]> => {
+    const [[list] = []] = await rowsOf(pool, 'SELECT list FROM fhirgraph_segment_list');
+    return listOf(list as string).segments.map(({ id }) => id);
+  };
+  const before = await idsIn();
+  const model = modelWith('Observation', { status: { type: 'string' } });
+  const owner = open(pool, { model, takeOver: true });
+  const test = { kind: 'string', comparator: 'starts-with', text: 'fin' } as const;
+  const query = queryOf('Observation', { kind: 'match', parameter: 'status', test }, LATEST);
+  const { total } = await owner.search(query);
+  await until(async () => (await idsIn()).every((id) => !before.includes(id)));
+  expect((await owner.search(query)).total).toBe(total);
 });
 
 test('a store that closes finishes a part of the work, and one that only reads does none', async () => {

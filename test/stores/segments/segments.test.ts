@@ -128,12 +128,23 @@ describe('segments', () => {
     expect(project.search(FINAL, { total: true })).toEqual({ ids: ['a', 'b', 'c', 'd', 'e'], total: 5 });
     expect(project.port.asked).toContain('matching');
     expect(project.search(FINAL, { sort: [{ parameter: 'status', descending: false }] })).toBeUndefined();
+    // Searches by it ask for a new build, others do not.
+    const staleAfter = (criteria: Criteria): readonly string[] => {
+      const stale: string[] = [];
+      const query = { type: 'Observation', criteria };
+      project.run(project.index.search(query, { stale: (types) => void stale.push(...types) }));
+      return stale;
+    };
+    expect(staleAfter(FINAL)).toEqual(['Observation']);
+    expect(staleAfter({ kind: 'missing', parameter: 'date', missing: true })).toEqual([]);
+    expect(staleAfter({ kind: 'missing', parameter: 'unknown', missing: true })).toEqual([]);
     // Until they are built again.
     const upkeep = new SegmentUpkeep(project.index.fingerprints, new SegmentCache(1e6));
     while (project.run(upkeep.refresh('Observation')));
     project.port.asked.length = 0;
     expect(project.search(FINAL, { total: true })).toEqual({ ids: ['a', 'b', 'c', 'd', 'e'], total: 5 });
     expect(project.port.asked).not.toContain('matching');
+    expect(staleAfter(FINAL)).toEqual([]);
   });
 
   test('hold nothing of an erased resource, in any of its versions', () => {
