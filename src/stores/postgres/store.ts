@@ -281,14 +281,14 @@ export class PostgresStore implements ResourceStore {
    * work.
    *
    * @returns how many resources this call indexed
-   * @throws FhirError `corrupt` - a resource itself is damaged; its batch is not written then
+   * @throws FhirError `corrupt` - a resource itself is damaged. Its type is left to re-index, and all others are done
    * @throws FhirError `aborted` - by the signal; completed batches are kept
    */
   async reindex(options: ReindexOptions = {}): Promise<number> {
     this.#assertWritable();
     const { project, pendingOnly = false, signal } = options;
     if (!pendingOnly) await this.#perform(options, () => this.#work.askAgain(project, signal));
-    return reindex(options, () => this.#perform(options, () => this.#work.step(signal, project)));
+    return reindex(options, (failed) => this.#perform(options, () => this.#work.step(failed, signal, project)));
   }
 
   /** @internal Whether the index of the database is of the definitions of this store. */

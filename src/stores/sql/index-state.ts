@@ -41,8 +41,8 @@ export interface StateTables {
   readonly work: Sql;
   /** The rows of `work` of one or all projects, as `w`, with the columns `project` and `type`. */
   worksOf(project: string | undefined): FromWhere;
-  /** The order of the work, and a limit that selects and locks the first row. */
-  readonly nextWork: Sql;
+  /** The order of the work, and a limit that selects and locks one row. @param skipped rows before it */
+  nextWork(skipped: number): Sql;
   /** Locks the rows of a select until the transaction ends. */
   readonly lock: Sql;
   /** The value of the column `project` for a project. */

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import { FhirError } from '../../fhir/error.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { type Answer, type Ask, ask } from '../ask.js';
-import { BackgroundWork } from './background-work.js';
+import { BackgroundWork, type StepResult } from './background-work.js';
 import { type Codes, readCodes, REMAKE } from './index-changes.js';
 import { type IndexPort, type ProjectType, onIndex } from './index-state.js';
 import { endWork } from './index-takeover.js';
@@ -45,8 +45,8 @@ export function reindexMode(mode: ReindexMode = 'background'): ReindexMode {
 export interface ReindexPort {
   /** The number of resources to re-index, up to the limit. */
   countUpTo(limit: number): Answer<number>;
-  /** Does the next batch. */
-  step(signal?: AbortSignal): Answer<BatchResult>;
+  /** Does the next batch. @param failed as of {@link nextBatch} */
+  step(failed: FhirError[], signal?: AbortSignal): Answer<BatchResult>;
 }
 
 /** How a store re-indexes resources. All questions of a batch run in one transaction. */
@@ -82,28 +82,39 @@ export function* countWork(limit: number): Ask<IndexPort, number> {
   return Number(row![0]);
 }
 
-/** Whether work is left. @param project only of this project; default: of all */
-export function* hasWork(project: string | undefined): Ask<IndexPort, boolean> {
-  const rows = yield* onIndex(({ worksOf }) => {
+/** The number of types to re-index. @param project only of this project; default: of all */
+export function* countTypes(project: string | undefined): Ask<IndexPort, number> {
+  const [row] = yield* onIndex(({ worksOf }) => {
     const { from, where } = worksOf(project);
-    return sql`SELECT 1 FROM ${from} WHERE ${where} LIMIT 1`;
+    return sql`SELECT count(*) FROM ${from} WHERE ${where}`;
   });
-  return rows.length > 0;
+  return Number(row![0]);
 }
 
-/** Does the next batch of the work on one or all projects. */
-export function* nextBatch(project: string | undefined): Ask<BatchPort, BatchResult> {
+/**
+ * Does the next batch of the work on one or all projects.
+ *
+ * @param failed gets the failure of a type that has a damaged resource. With it, the next batch is of another type. The first
+ * failure is thrown again once no other type is left
+ */
+export function* nextBatch(project: string | undefined, failed: FhirError[]): Ask<BatchPort, BatchResult> {
   const [row] = yield* onIndex(({ worksOf, nextWork }) => {
     const { from, where } = worksOf(project);
-    return sql`SELECT w.project, w.type, w.parameters, w.cursor, w.done, w.total FROM ${from} WHERE ${where} ${nextWork}`;
+    return sql`SELECT w.project, w.type, w.parameters, w.cursor, w.done, w.total FROM ${from} WHERE ${where} ${nextWork(failed.length)}`;
   });
-  if (row === undefined) return (yield* hasWork(project)) ? 'later' : 'done';
+  if (row === undefined) {
+    // What failed stays the first in the order.
+    if ((yield* countTypes(project)) > failed.length) return 'later';
+    const [first] = failed.splice(0);
+    if (first === undefined) return 'done';
+    throw first;
+  }
   const [key, type, parameters, cursor, before, counted] = row as WorkRow;
   const work = { project: key, type, codes: readCodes(parameters), cursor };
   // Segments know the definitions that they are made with. They are dropped where all is made again.
   if (cursor === '' && work.codes.includes(REMAKE)) yield* ask((port: BatchPort) => port.removeSegments(work));
   const total = counted ?? (yield* countResources(work));
-  const batch = yield* ask((port: BatchPort) => port.indexNext(work));
+  const batch = yield* indexNext(work, failed);
   const { resources } = batch;
   const progress = { project: batch.project ?? project ?? key, type, total };
   if (batch.cursor === undefined) {
@@ -116,6 +127,15 @@ export function* nextBatch(project: string | undefined): Ask<BatchPort, BatchRes
   );
   // Fewer than all, even if resources were added since they were counted.
   return { resources, progress: { ...progress, done: Math.min(done, Math.max(total - 1, 0)) } };
+}
+
+function* indexNext(work: TypeWork, failed: FhirError[]): Ask<BatchPort, Batch> {
+  try {
+    return yield* ask((port: BatchPort) => port.indexNext(work));
+  } catch (error) {
+    if (error instanceof FhirError && error.code === 'corrupt') failed.push(error);
+    throw error;
+  }
 }
 
 function* countResources(type: ProjectType): Ask<IndexPort, number> {
@@ -140,18 +160,25 @@ export type BatchResult = { readonly resources: number; readonly progress: Reind
 /** Re-indexes at once if few resources are left. @returns whether all is done */
 export function* reindexFew(): Ask<ReindexPort, boolean> {
   if ((yield* ask((port: ReindexPort) => port.countUpTo(AT_ONCE + 1))) > AT_ONCE) return false;
+  const failed: FhirError[] = [];
   for (;;) {
-    const batch = yield* ask((port: ReindexPort) => port.step());
-    if (typeof batch === 'string') return batch === 'done';
+    try {
+      const batch = yield* ask((port: ReindexPort) => port.step(failed));
+      if (typeof batch === 'string') return batch === 'done';
+    } catch (error) {
+      if (failed.length === 0) throw error;
+      return false;
+    }
   }
 }
 
 const AT_ONCE = 2_000;
 
-/** Re-indexes in the background of calls. */
+/** Re-indexes in the background of calls. It warns of a damaged resource, and goes on with other types. */
 export function backgroundReindexing(port: ReindexPort, storeError: (error: unknown) => FhirError): BackgroundWork {
-  const step = async (signal: AbortSignal): Promise<'more' | 'later' | 'done'> => {
-    const batch = await port.step(signal);
+  const failed: FhirError[] = [];
+  const step = async (signal: AbortSignal): Promise<StepResult> => {
+    const batch = await port.step(failed, signal);
     return typeof batch === 'string' ? batch : 'more';
   };
   return new BackgroundWork('Re-indexing failed', step, storeError);
@@ -161,13 +188,22 @@ export function backgroundReindexing(port: ReindexPort, storeError: (error: unkn
  * Re-indexes in batches until nothing is left, and waits for the batches of other processes.
  *
  * @returns how many resources this call indexed
+ * @throws FhirError `corrupt` - a resource is damaged. Its type is left to re-index; all others are done
  */
 export async function reindex(
   { onProgress, signal }: ReindexOptions,
-  step: () => Answer<BatchResult>,
+  step: (failed: FhirError[]) => Answer<BatchResult>,
 ): Promise<number> {
+  const failed: FhirError[] = [];
   for (let count = 0; ;) {
-    const batch = await step();
+    const before = failed.length;
+    let batch: BatchResult;
+    try {
+      batch = await step(failed);
+    } catch (error) {
+      if (failed.length <= before) throw error;
+      continue;
+    }
     if (batch === 'done') return count;
     if (batch === 'later') {
       await delay(LATER_MS, undefined, signal && { signal }).catch(() => undefined);

@@ -334,7 +334,8 @@ export class SqliteStore implements ResourceStore {
    * ends, the next call resumes.
    *
    * @returns how many resources were indexed
-   * @throws FhirError `corrupt` - a resource itself is damaged; its batch is not written then
+   * @throws FhirError `corrupt` - a resource itself is damaged. Without options, nothing is written then. Otherwise its type is
+   * left to re-index, and all others are done
    * @throws FhirError `aborted` - by the signal; completed batches are kept
    */
   async reindex(options: ReindexOptions = {}): Promise<number> {
@@ -350,11 +351,11 @@ export class SqliteStore implements ResourceStore {
       }
     } else {
       let isAsked = pendingOnly;
-      count = await reindex(options, () =>
+      count = await reindex(options, (failed) =>
         this.#calls.run(options, () => {
           assertNoTransaction(this.#database);
           if (!isAsked) isAsked = this.#work.askAgain(project!);
-          return isAsked ? this.#work.step(undefined, project) : 'later';
+          return isAsked ? this.#work.step(failed, undefined, project) : 'later';
         }),
       );
     }

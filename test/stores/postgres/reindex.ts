@@ -151,8 +151,28 @@ describe('a database with rows of another definition of a parameter', () => {
     await database.exec(
       `UPDATE resource SET content = '{"resourceType":"Patient","id":"p1","gender":"male","meta":{"versionId":"1","lastUpdated":"2020-01-01T00:00:00.000Z"}}' WHERE id = 'p1'`,
     );
-    await until(async () => (await store.pendingParameters('other')).length === 0);
+    for (const project of ['clinic', 'other'])
+      await until(async () => (await store.pendingParameters(project)).length === 0);
     expect(await idsOf(store, queryOf('Patient', MALE))).toEqual(['p0', 'p1']);
+    await store.close();
+  });
+
+  test('is completed for all other types and projects, if a resource is damaged', async () => {
+    const database = await filled(2);
+    await remakeWithout(database, 'Patient', 'gender');
+    await remakeWithout(database, 'Observation', 'subject');
+    const { rows } = await database.query<{ project: string; content: string }>(
+      "SELECT project, content FROM resource WHERE id = 'o1' ORDER BY project LIMIT 1",
+    );
+    const of = `id = 'o1' AND project = '${rows[0]!.project}'`;
+    await database.exec(`UPDATE resource SET content = '{' WHERE ${of}`);
+    const store = new PostgresStore(pglitePool(database), MANUAL);
+    await expect(store.reindex({ pendingOnly: true })).rejects.toMatchObject({ code: 'corrupt' });
+    const left = [await store.pendingParameters('clinic'), await store.pendingParameters('other')];
+    expect(left.flat()).toEqual([{ type: 'Observation', parameter: 'subject' }]);
+    await database.query(`UPDATE resource SET content = $1 WHERE ${of}`, [rows[0]!.content]);
+    expect(await store.reindex({ pendingOnly: true })).toBe(2);
+    expect((await store.verify()).problems).toEqual([]);
     await store.close();
   });
 

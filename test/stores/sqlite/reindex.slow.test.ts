@@ -389,6 +389,39 @@ describe('reindexing that fails', () => {
     warn.mockRestore();
   });
 
+  test('of one type goes on with the others', async () => {
+    const file = await filled('one-type.db');
+    remakeWithout(file, { Patient: ['gender'], Observation: ['subject'] });
+    const damage = (text: string): void => {
+      const database = new Database(file);
+      const damaged = database.prepare(
+        `UPDATE version SET text = replace(text, ?, ?) WHERE resource = (SELECT r.key FROM resource r
+         JOIN collection c ON c.key = r.collection WHERE c.project = 'clinic' AND c.type = 'Patient' AND r.id = 'p3')`,
+      );
+      damaged.run(text === 'mule' ? 'male' : 'mule', text);
+      database.close();
+    };
+    damage('mule');
+    const manual = new SqliteStore(file, MANUAL);
+    await expect(manual.reindex({ pendingOnly: true })).rejects.toMatchObject({ code: 'corrupt' });
+    expect(await manual.pendingParameters('clinic')).toEqual([{ type: 'Patient', parameter: 'gender' }]);
+    expect(await manual.pendingParameters('other')).toEqual([]);
+    await manual.close();
+    remakeWithout(file, { Observation: ['subject'] });
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const store = new SqliteStore(file, OWNER);
+    await until(async () => (await store.pendingParameters('clinic')).length === 1);
+    await untilIndexed(store, 'other');
+    await until(() => warn.mock.calls.length > 0);
+    await expect(store.search(queryOf('Patient', MALE))).rejects.toMatchObject(PENDING);
+    damage('male');
+    await untilIndexed(store, 'clinic');
+    expect(await idsOf(store, queryOf('Patient', MALE))).toHaveLength(30);
+    expect((await store.verify()).problems).toEqual([]);
+    await store.close();
+    warn.mockRestore();
+  });
+
   test('waits for another process that writes, without a warning', async () => {
     const file = await large('locked.db');
     remakeWithout(file, { Patient: ['gender'] });

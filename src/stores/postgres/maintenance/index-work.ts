@@ -1,4 +1,5 @@
 import { LOOP_TURN, Pace } from '../../../platform/pace.js';
+import type { FhirError } from '../../../fhir/error.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { indexTakenOver } from '../../../store/index-state.js';
@@ -61,10 +62,11 @@ export class IndexWork implements ReindexPort {
   /**
    * Does the next batch.
    *
+   * @param failed as of {@link nextBatch}
    * @throws FhirError `unavailable` - another process has taken the database over
    * @throws FhirError `corrupt` - the text of a resource is damaged
    */
-  async step(signal?: AbortSignal, project?: string): Promise<BatchResult> {
+  async step(failed: FhirError[], signal?: AbortSignal, project?: string): Promise<BatchResult> {
     return this.#inTransaction(signal, async (transaction) => {
       await this.#assertOurs(transaction);
       const port: BatchPort = {
@@ -72,7 +74,7 @@ export class IndexWork implements ReindexPort {
         removeSegments: (one) => removeSegments(transaction, one.project, one.type),
         indexNext: (work) => this.#indexNext(transaction, work),
       };
-      return runAwaiting(nextBatch(project), port, LOOP_TURN);
+      return runAwaiting(nextBatch(project, failed), port, LOOP_TURN);
     });
   }
 

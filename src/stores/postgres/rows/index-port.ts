@@ -23,7 +23,8 @@ const STATE_TABLES: StateTables = {
     from: sql`fhirgraph_index_work w`,
     where: project === undefined ? TRUE : sql`w.project = ${projectKey(project)}`,
   }),
-  nextWork: sql`ORDER BY w.urgent DESC, w.project, w.type LIMIT 1 FOR UPDATE OF w SKIP LOCKED`,
+  nextWork: (skipped) =>
+    sql`ORDER BY w.urgent DESC, w.project, w.type LIMIT 1 OFFSET ${skipped} FOR UPDATE OF w SKIP LOCKED`,
   lock: sql`FOR UPDATE`,
   projectKey,
   isOf: ({ project, type }) => sql`project = ${project} AND type = ${type}`,

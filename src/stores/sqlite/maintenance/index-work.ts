@@ -1,3 +1,4 @@
+import type { FhirError } from '../../../fhir/error.js';
 import type { FhirModel } from '../../../fhir/model/fhir-model.js';
 import { indexEntries } from '../../../search/index/index-resource.js';
 import { markEntries } from '../../sql/extremes.js';
@@ -8,8 +9,8 @@ import {
   type Batch,
   type BatchPort,
   type BatchResult,
+  countTypes,
   countWork,
-  hasWork,
   nextBatch,
   type ReindexPort,
   type TypeWork,
@@ -69,18 +70,19 @@ export class IndexWork implements ReindexPort {
   /**
    * Does the next batch, some milliseconds of work. An up-to-date file is not locked.
    *
+   * @param failed as of {@link nextBatch}
    * @throws FhirError `unavailable` - another process has taken the file over
    * @throws FhirError `corrupt` - the text of a resource is damaged
    */
-  step(_?: AbortSignal, project?: string): BatchResult {
+  step(failed: FhirError[], _?: AbortSignal, project?: string): BatchResult {
     // The connection belongs to the host, or the host has closed it.
     if (!this.#database.open) return 'done';
     if (this.#database.inTransaction) return 'later';
     assertNotOvertaken(this.#statements, this.#status);
-    if (!onIndexOfFile(this.#statements, hasWork(project))) return 'done';
+    if (onIndexOfFile(this.#statements, countTypes(project)) === 0) return 'done';
     // One resource may take as long as a thousand others.
     const end = performance.now() + BATCH_MS;
-    return this.#now(() => runNow(nextBatch(project), this.#port(end)), 'later');
+    return this.#now(() => runNow(nextBatch(project, failed), this.#port(end)), 'later');
   }
 
   /** Runs work in a transaction. @param locked the result where another process has the lock */

@@ -32,7 +32,7 @@ const STATE_TABLES: StateTables = {
       where: project === undefined ? TRUE : sql`w.project = ${project}`,
     };
   },
-  nextWork: sql`ORDER BY w.rank, w.collection LIMIT 1`,
+  nextWork: (skipped) => sql`ORDER BY w.rank, w.collection LIMIT 1 OFFSET ${skipped}`,
   lock: sql``,
   projectKey: (project) => project,
   isOf: ({ project, type }) =>
