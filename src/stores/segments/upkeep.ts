@@ -63,7 +63,7 @@ interface UpkeepRules {
 
 /**
  * Keeps the stored segments of a project up to date. Each step ends with one change, which another process may have
- * made impossible: then it returns false, and the caller may try again later. A step that is abandoned leaves nothing.
+ * made impossible: then it is still to do. A step that is abandoned leaves nothing.
  */
 export class SegmentUpkeep {
   /** @param cache may be the one of searches */
@@ -146,7 +146,7 @@ export class SegmentUpkeep {
    * Merges small segments, or rewrites one that is mostly dead. Each resource is rewritten a few times in all, because
    * segments are merged with those of about their size.
    *
-   * @returns whether something was merged
+   * @returns whether there was something to merge
    */
   *merge(type: string): Ask<SegmentPort, boolean> {
     const { list } = yield* stateOf(type);
@@ -157,7 +157,8 @@ export class SegmentUpkeep {
     const built = listOf(yield* merged(chosen));
     const kept = list.segments.filter(({ id }) => !ids.includes(id));
     const next = { ...list, id: randomSecret(), segments: [...kept, ...built.map(listedOf)] };
-    return yield* write(type, list, next, built, ids, []);
+    yield* write(type, list, next, built, ids, []);
+    return true;
   }
 
   /**
@@ -233,7 +234,8 @@ export class SegmentUpkeep {
     const built = listOf(yield* buildSegment(type, yield* liveIds(opened[index]!), knows));
     const kept = list.segments.filter((one) => one.id !== id);
     const next = { ...list, id: randomSecret(), segments: [...kept, ...built.map(listedOf)] };
-    return yield* write(type, list, next, built, [id], []);
+    yield* write(type, list, next, built, [id], []);
+    return true;
   }
 
   /**

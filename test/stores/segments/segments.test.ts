@@ -255,6 +255,26 @@ describe('segments', () => {
     expect(project.search(FINAL, { limit: 0, total: true })).toEqual({ ids: [], total: 6 });
   });
 
+  test.each([
+    ['build again', { status: 'another' }],
+    ['merge', {}],
+  ])('that another process overtakes are still to %s', (_, changed) => {
+    const project = new Project(...FIVE);
+    project.port.put(observation('f'));
+    const upkeep = new SegmentUpkeep((type) => ({ ...fingerprintsOf(type), ...changed }), new SegmentCache(1e6));
+    const list = project.port.list('Observation')!.id;
+    const rules = { least: 0, flushFrom: 2, merges: true, mostOf: () => 2 };
+    const next = upkeep.next('Observation', { list, isComplete: true, written: 1, resources: 6 }, rules);
+    const write = project.port.write.bind(project.port);
+    project.port.write = (...given) => {
+      project.port.write = write;
+      project.run(project.upkeep.flush('Observation'));
+      return write(...given);
+    };
+    expect(project.run(next)).toBe('more');
+    expect(project.port.list('Observation')!.segments).toHaveLength(4);
+  });
+
   test('are found to differ from the index entries', () => {
     const project = new Project(...FIVE);
     // A change that the store did not note.
