@@ -88,13 +88,16 @@ export class PostgresRefreshPort implements RefreshPort {
     if (list === undefined) return runAwaiting(steps, port, new LongPace(), check);
     const of = sql`project = ${shard} AND type = ${type}`;
     const marked = await run(sql`UPDATE fhirgraph_segment_list SET busy = now() + ${`${BUSY_MS} ms`}::interval
-      WHERE ${of} AND id = ${list} AND (busy IS NULL OR busy < now()) RETURNING 1`);
-    if (marked.length === 0) return 'later';
+      WHERE ${of} AND id = ${list} AND (busy IS NULL OR busy < now()) RETURNING busy::text`);
+    const [mark] = marked;
+    if (mark === undefined) return 'later';
     try {
       if (!isComplete) await untilWritersEnd(run, signal);
       return await runAwaiting(steps, port, new LongPace(), check);
     } finally {
-      await this.#connections.run(sql`UPDATE fhirgraph_segment_list SET busy = NULL WHERE ${of} AND busy IS NOT NULL`);
+      // A change has removed the mark. Later ones are of other processes.
+      await this.#connections.run(sql`UPDATE fhirgraph_segment_list SET busy = NULL
+        WHERE ${of} AND busy = ${mark[0] as string}::text::timestamptz`);
     }
   }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { AnyResource } from '../../../src/index.js';
-import { pglitePool, type PostgresPool, PostgresStore } from '../../../src/postgres.js';
+import { pglitePool, type PostgresClient, type PostgresPool, PostgresStore } from '../../../src/postgres.js';
 import { below, createRandom, keyOf, oneOf, PROJECT, put, queryOf, randomResources } from '../../support/kit.js';
 import { COPY } from '../../../src/stores/postgres/database/copy-text.js';
 import { listOf } from '../../../src/stores/segments/port.js';
@@ -35,6 +35,10 @@ function open(pool: PostgresPool, options: ConstructorParameters<typeof Postgres
 
 async function countOf(pool: PostgresPool, rows = 'fhirgraph_segment_row'): Promise<number> {
   return Number((await rowsOf(pool, `SELECT count(*) FROM ${rows}`))[0]![0]);
+}
+
+async function rowsWith(client: PostgresClient, text: string): Promise<readonly (readonly unknown[])[]> {
+  return (await client.query({ text, values: [], rowMode: 'array' })).rows;
 }
 
 const complete = (pool: PostgresPool): Promise<number> => countOf(pool, 'fhirgraph_segment_list WHERE complete');
@@ -230,6 +234,8 @@ test('segments of other definitions are built again after a search by a changed 
   const { total } = await owner.search(query);
   await until(async () => (await idsIn()).every((id) => !before.includes(id)));
   expect((await owner.search(query)).total).toBe(total);
+  // Other tests share the database.
+  await open(pool, { takeOver: true }).read([]);
 });
 
 test('a store that closes finishes a part of the work, and one that only reads does none', async () => {
@@ -331,6 +337,24 @@ test.each([
   expect(await other.search(query)).toEqual(expected);
   await until(async () => (await store.verify()).problems.length === 0 && (await complete(pool)) === 1);
   expect(await other.search(query)).toEqual(expected);
+});
+
+test('a step leaves the mark of a process that works on the next list', async () => {
+  const { pool, store } = await filled();
+  await store.close();
+  let left: unknown;
+  const marked = through(pool, async (statement, client) => {
+    if (!statement.text.startsWith('UPDATE fhirgraph_segment_list SET busy = NULL')) return client.query(statement);
+    await rowsWith(client, "UPDATE fhirgraph_segment_list SET busy = now() + interval '1 hour'");
+    const answer = await client.query(statement);
+    left = await rowsWith(client, 'SELECT busy > now() FROM fhirgraph_segment_list');
+    await rowsWith(client, 'UPDATE fhirgraph_segment_list SET busy = NULL');
+    return answer;
+  });
+  const other = open(marked);
+  await write(other, correlatedObservations(8));
+  await until(() => left !== undefined);
+  expect(left).toEqual([[true]]);
 });
 
 test('reindex() removes the segments of its types, which the next search has made again', async () => {
