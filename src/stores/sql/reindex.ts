@@ -3,7 +3,7 @@ import { FhirError } from '../../fhir/error.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { type Answer, type Ask, ask } from '../ask.js';
 import { BackgroundWork, type StepResult } from './background-work.js';
-import { type Codes, readCodes, REMAKE } from './index-changes.js';
+import { type Codes, isWhole, readCodes } from './index-changes.js';
 import { type IndexPort, type ProjectType, onIndex } from './index-state.js';
 import { endWork } from './index-takeover.js';
 import { sql } from './sql.js';
@@ -112,7 +112,7 @@ export function* nextBatch(project: string | undefined, failed: FhirError[]): As
   const [key, type, parameters, cursor, before, counted] = row as WorkRow;
   const work = { project: key, type, codes: readCodes(parameters), cursor };
   // Segments know the definitions that they are made with. They are dropped where all is made again.
-  if (cursor === '' && work.codes.includes(REMAKE)) yield* ask((port: BatchPort) => port.removeSegments(work));
+  if (cursor === '' && isWhole(work.codes)) yield* ask((port: BatchPort) => port.removeSegments(work));
   const total = counted ?? (yield* countResources(work));
   const batch = yield* indexNext(work, failed);
   const { resources } = batch;

@@ -365,6 +365,17 @@ test('reindex() removes the segments of its types, which the next search has mad
   await until(async () => (await complete(pool)) === 1);
 });
 
+test('reindex() of a database whose definitions are lost removes the segments, which may be wrong', async () => {
+  const { pool, store } = await filled();
+  await store.close();
+  await rowsOf(pool, "UPDATE fhirgraph_segment_row SET data = '\\xffff'");
+  await rowsOf(pool, "UPDATE fhirgraph_meta SET value = '?' WHERE name IN ('index_definitions', 'index_parameters')");
+  const owner = open(pool, { takeOver: true, reindex: 'manual' });
+  await owner.reindex();
+  expect((await owner.verify()).problems).toEqual([]);
+  expect(await countOf(pool)).toBe(0);
+});
+
 test('a database of the version before gets the tables, and refuses the writes of that version', async () => {
   const pool = pglitePool(await bareDatabase());
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
