@@ -96,6 +96,15 @@ export function* endWork(done: ProjectType): Ask<IndexPort, void> {
   if (ended !== undefined) yield* setEntries(pendingEntries(pending));
 }
 
+/** Ends the work on all types of a project. */
+export function* endWorkOn(project: string): Ask<IndexPort, void> {
+  const works = yield* onIndex(({ worksOf }) => {
+    const { from, where } = worksOf(project);
+    return sql`SELECT w.project, w.type FROM ${from} WHERE ${where}`;
+  });
+  for (const [key, type] of works as readonly (readonly [string, string])[]) yield* endWork({ project: key, type });
+}
+
 /** Ends all work: every row has been rebuilt. */
 export function* endAllWork(): Ask<IndexPort, void> {
   yield* onIndex(({ work }) => sql`DELETE FROM ${work}`);

@@ -376,6 +376,16 @@ test('reindex() of a database whose definitions are lost removes the segments, w
   expect(await countOf(pool)).toBe(0);
 });
 
+test('a removed project leaves no re-indexing behind', async () => {
+  const { pool, store } = await filled();
+  await store.close();
+  await rowsOf(pool, "UPDATE fhirgraph_meta SET value = '?' WHERE name IN ('index_definitions', 'index_parameters')");
+  const owner = open(pool, { takeOver: true, reindex: 'manual' });
+  expect(await owner.pendingParameters(PROJECT)).not.toEqual([]);
+  while (!(await owner.removal.removeProject(PROJECT)).done);
+  expect(await rowsOf(pool, "SELECT value FROM fhirgraph_meta WHERE name = 'index_pending'")).toEqual([['{}']]);
+});
+
 test('a database of the version before gets the tables, and refuses the writes of that version', async () => {
   const pool = pglitePool(await bareDatabase());
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);

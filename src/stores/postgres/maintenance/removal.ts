@@ -1,9 +1,11 @@
 import { purgeBoundsOf, type PurgeRequest, type PurgeStep, type RemovalStep } from '../../../store/removal.js';
+import { endWorkOn } from '../../sql/index-takeover.js';
 import { TABLE_NAMES } from '../../sql/index-tables.js';
 import { Sql, sql } from '../../sql/sql.js';
 import { nextAccessEpoch } from '../rows/access-epoch.js';
 import type { Connections } from '../database/connections.js';
 import { ALL_INDEX_TABLES } from '../rows/index-rows.js';
+import { onIndexOf } from '../rows/index-port.js';
 import { plainKey, projectKey } from '../rows/keys.js';
 import { removeSegments } from '../rows/segment-tables.js';
 import { GROWING_TABLES } from '../rows/table-names.js';
@@ -78,9 +80,10 @@ export async function removeProject(
   const versions = rows.length + Number(rows[0]?.[0] ?? 0);
   const done = rows.length < RESOURCES;
   if (done) {
-    for (const table of OF_PROJECT) {
-      await connections.run(sql`DELETE FROM ${table} WHERE project = ${shard}`, signal);
-    }
+    await inTransaction(connections, { serializable: false, attempts: ATTEMPTS, signal }, async (transaction) => {
+      for (const table of OF_PROJECT) await transaction.run(sql`DELETE FROM ${table} WHERE project = ${shard}`);
+      await onIndexOf(transaction, endWorkOn(project));
+    });
   }
   return { resources: rows.length, versions, done };
 }
@@ -101,7 +104,7 @@ export async function vacuum(connections: Connections, full: boolean, signal: Ab
 }
 
 /** Tables with rows of a project that belong to no resource. */
-const OF_PROJECT = [sql`fhirgraph_change`, sql`fhirgraph_shape`, sql`fhirgraph_inside`, sql`fhirgraph_index_work`];
+const OF_PROJECT = [sql`fhirgraph_change`, sql`fhirgraph_shape`, sql`fhirgraph_inside`];
 
 const NOWHERE = '00000000-0000-0000-0000-000000000000';
 /** Maximum resources of a step. */

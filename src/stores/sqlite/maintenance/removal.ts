@@ -5,7 +5,7 @@ import { type Dictionaries, forgetAll } from '../rows/dictionary.js';
 import type { SqliteDatabase } from '../database/driver.js';
 import type { Guard } from '../database/guard.js';
 import type { IndexStatus } from '../schema/index-status.js';
-import { endWork } from '../../sql/index-takeover.js';
+import { endWorkOn } from '../../sql/index-takeover.js';
 import { onIndexOfFile } from '../rows/index-port.js';
 import { assertNotOvertaken } from '../schema/prepare-schema.js';
 import { removeCodesOf } from '../rows/frequent-codes.js';
@@ -78,7 +78,7 @@ export class Removal {
       let resources = 0;
       let examined = 0;
       let versions = 0;
-      for (const [collection, type] of this.#collections(project, 0, undefined)) {
+      for (const [collection] of this.#collections(project, 0, undefined)) {
         removeSegments(this.#statements, collection);
         for (;;) {
           const rows = this.#nextOf(collection);
@@ -95,8 +95,8 @@ export class Removal {
           }
           if (rows.length === 0) break;
         }
-        onIndexOfFile(this.#statements, endWork({ project, type }));
       }
+      onIndexOfFile(this.#statements, endWorkOn(project));
       this.#statements.write('DELETE FROM system WHERE project = ?').run(project);
       removeCodesOf(this.#statements, project);
       return { resources, versions, done: true };
