@@ -328,6 +328,23 @@ describe('a Subscription', () => {
     expect((refused as FhirError).outcome.issue[0]!.expression).toEqual(['Subscription.status']);
   });
 
+  test.each(['status', 'criteria', 'channel.header'])('whose %s is hidden from a writer is refused', async (field) => {
+    void new Host().start();
+    const id = await activated({ channel: { ...subscription().channel, header: ['Authorization: x'] } });
+    const policy = await system.read('AccessPolicy', 'policy-0');
+    const hiding = { resourceType: 'Subscription', hiddenFields: [field] };
+    await system.update({ ...policy, resource: [FINAL, hiding] } as typeof policy);
+    const writer = createRepository({ store, caller: await signIn(store, { membership: 'member-clinic' }) });
+    const shown = await writer.read('Subscription', id);
+    const requested = { ...shown, ...(field === 'status' ? {} : { status: 'requested' }), reason: 'another' };
+    for (const one of [shown, requested]) {
+      await expect(writer.update(one as typeof shown)).rejects.toMatchObject({ code: 'forbidden' });
+    }
+    const off = writer.update({ ...shown, status: 'off' });
+    await (field === 'status' ? expect(off).rejects.toMatchObject({ code: 'forbidden' }) : off);
+    expect(await statusOf(id)).toBe(field === 'status' ? 'active' : 'off');
+  });
+
   test.each<[string, Partial<Subscription>, string]>([
     ['another channel', { channel: { type: 'email', endpoint: 'mailto:a@example.org' } }, 'Only the channel type'],
     ['no endpoint', { channel: { type: 'rest-hook' } }, 'The channel has no endpoint'],

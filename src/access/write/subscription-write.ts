@@ -105,7 +105,8 @@ export function subscriptionView(model: FhirModel, caller: Caller, criteria: unk
 /**
  * Rejects a Subscription that a member writes and that could never be active. A Subscription that is `off` may be anything.
  *
- * @param kept elements that are hidden from the member, and stay as they are
+ * @param kept elements that the member cannot see or did not send, and that stay as they are
+ * @throws FhirError `forbidden` - it would act in the name of a member who does not know what it does
  * @throws FhirError `unprocessable` - a status that only the service sets, or criteria that the member cannot follow
  */
 export function assertSubscriptionWrite(
@@ -114,9 +115,18 @@ export function assertSubscriptionWrite(
   kept: ReadonlySet<string>,
 ): void {
   const { status, criteria } = elementsOf(subscription);
-  if (status === 'off' || kept.has('status') || kept.has('criteria')) return;
+  if (status === 'off' && !kept.has('status')) return;
+  const unseen = ['status', 'criteria', 'channel'].find((name) => kept.has(name));
+  if (unseen !== undefined) {
+    throw new FhirError(
+      'forbidden',
+      `Not allowed to write this Subscription: it acts in the name of its writer, who must see and send its ${unseen}`,
+    );
+  }
   if (status !== 'requested') {
-    throw refused('status', 'The service alone sets the status of a Subscription; clients write "requested" or "off"');
+    const message =
+      'The service alone sets the status of a Subscription; clients write "requested" to activate it, also after a change, or "off"';
+    throw refused('status', message);
   }
   try {
     subscriptionView(caller.rules.model, caller, criteria);
