@@ -54,7 +54,8 @@ export function statusEntry(
         name: 'subscription',
         valueReference: { reference: urlBelow(baseUrl, referenceTo('Subscription', subscription.id!)) },
       },
-      { name: 'status', valueCode: String(status) },
+      // Absent where it is hidden from the caller of `$status`.
+      ...(typeof status === 'string' ? [{ name: 'status', valueCode: status }] : []),
       { name: 'type', valueCode: type },
       { name: 'events-since-subscription-start', valueString: String(state.number) },
       ...event,

@@ -82,6 +82,17 @@ describe('$status of a Subscription', () => {
     expect((await service.call('GET', `Subscription/${id}/$status`, { as: null })).status).toBe(401);
   });
 
+  test('has no status where that is hidden from the caller', async () => {
+    const { entry } = await service.trusted.search('AccessPolicy', { name: 'Ward' });
+    const ward = entry![0]!.resource!;
+    const rule = { resourceType: 'Subscription', hiddenFields: ['status', 'error'] };
+    await service.trusted.update({ ...ward, resource: [...ward.resource!, rule] });
+    const { body } = await service.call('GET', `Subscription/${id}/$status`, { as: 'nurse' });
+    const { parameter } = (body as Bundle<Parameters>).entry![0]!.resource!;
+    expect(parameter!.map(({ name }) => name)).toEqual(['subscription', 'type', 'events-since-subscription-start']);
+    await service.trusted.update(ward);
+  });
+
   test('is advertised', async () => {
     const { rest } = (await service.call('GET', 'metadata')).body as CapabilityStatement;
     expect(rest![0]!.resource!.find(({ type }) => type === 'Subscription')!.operation).toContainEqual({
