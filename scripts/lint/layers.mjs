@@ -44,8 +44,8 @@ export const LAYERS = {
 /** The parts of folders that have an order of their own, from the bottom to the top. Files not listed stand on top. */
 export const ROOMS = {
   fhir: [
-    ...['messages.ts', 'error.ts', 'resource.ts', 'own-extensions.ts', 'json/', 'model/', 'r4-definitions.ts', 'r4.ts'],
-    ...['date.ts', 'reference.ts', 'validation/', 'validate-resource.ts', 'json-patch.ts'],
+    ...['messages.ts', 'error.ts', 'resource.ts', 'reference.ts', 'own-extensions.ts', 'json/', 'model/'],
+    ...['r4-definitions.ts', 'r4.ts', 'date.ts', 'validation/', 'validate-resource.ts', 'json-patch.ts'],
   ],
   search: ['criteria/', 'index/', 'extend/', 'evaluate/', 'parse/'],
   access: [

@@ -1,4 +1,5 @@
 import { FhirError } from './error.js';
+import { quote } from './messages.js';
 import { isJsonObject, isResourceId } from './resource.js';
 
 /**
@@ -68,11 +69,19 @@ function parseRelative(text: string): ParsedReference | undefined {
   return version === undefined ? { kind: 'local', type, id } : { kind: 'local', type, id, version };
 }
 
-/** The base URL without a trailing slash; undefined if omitted. */
-export function trimBaseUrl(baseUrl: string): string;
-export function trimBaseUrl(baseUrl: string | undefined): string | undefined;
-export function trimBaseUrl(baseUrl: string | undefined): string | undefined {
-  return baseUrl?.replace(/\/$/, '');
+/**
+ * The base URL of a service as references have it: normalized as by https://url.spec.whatwg.org, without a slash at its end.
+ *
+ * @throws FhirError `invalid` - no URL could be below it
+ */
+export function parseBaseUrl(baseUrl: unknown): string {
+  const url =
+    typeof baseUrl === 'string' && /^https?:\/\/[^\s\p{Cc}?#\\@]+$/iu.test(baseUrl) ? URL.parse(baseUrl) : null;
+  if (url !== null && !url.pathname.includes('//')) return url.href.replace(/\/$/, '');
+  throw new FhirError(
+    'invalid',
+    `baseUrl must be an absolute URL such as https://clinic.example/fhir/R4, not ${quote(String(baseUrl))}`,
+  );
 }
 
 /** The URL of a path below a base URL; relative without one. */

@@ -1,5 +1,5 @@
 import { FhirError } from '../fhir/error.js';
-import { trimBaseUrl } from '../fhir/reference.js';
+import { parseBaseUrl } from '../fhir/reference.js';
 import { oncePer } from '../platform/collections.js';
 import type { AuditHook, AuditOptions } from '../audit/audit.js';
 import type { Caller } from '../access/caller.js';
@@ -103,7 +103,7 @@ export function assertStore(context: Partial<FhirGraphqlConfig> | undefined, wha
   const { store, baseUrl } = context ?? {};
   if (typeof store?.search !== 'function') throw new TypeError(`${what} needs a store`);
   // Answers have no links, so that a base URL has no other meaning.
-  if (baseUrl === undefined || trimBaseUrl(baseUrl) === store.model.baseUrl) return;
+  if (baseUrl === undefined || parseBaseUrl(baseUrl) === store.model.baseUrl) return;
   throw new FhirError('invalid', 'baseUrl must be the one that the store was opened with: only the store uses it');
 }
 

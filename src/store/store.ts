@@ -10,7 +10,7 @@ import type { ReadResult } from './stored-resource.js';
 import type { Terminology } from './terminology.js';
 import type { Write, WriteResult } from './write.js';
 import { FhirError } from '../fhir/error.js';
-import { trimBaseUrl } from '../fhir/reference.js';
+import { parseBaseUrl } from '../fhir/reference.js';
 
 /**
  * The store of resources, the engine's only dependency. Any implementation that keeps these promises works;
@@ -191,7 +191,7 @@ export interface StoreContext {
 /**
  * The base URL of the links that a service makes: its own, or that of its store. Without a slash at its end.
  *
- * @throws FhirError `invalid` - they differ: clients would send references that the store takes for another server's
+ * @throws FhirError `invalid` - it is none, or they differ: clients would send references that the store takes for another server's
  */
 export function serviceBaseUrl({
   store: { model },
@@ -200,7 +200,7 @@ export function serviceBaseUrl({
   readonly store: ResourceStore;
   readonly baseUrl?: string | undefined;
 }): string | undefined {
-  const base = trimBaseUrl(baseUrl) ?? model.baseUrl;
+  const base = baseUrl === undefined ? model.baseUrl : parseBaseUrl(baseUrl);
   if (model.baseUrl === undefined || base === model.baseUrl) return base;
   throw new FhirError('invalid', 'baseUrl must be the one of the store, or be left out');
 }

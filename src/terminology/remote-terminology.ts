@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { FhirError } from '../fhir/error.js';
 import { quote } from '../fhir/messages.js';
-import { trimBaseUrl } from '../fhir/reference.js';
 import { isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { concatBytes } from '../platform/bytes.js';
 import { eitherSignal } from '../platform/runtime.js';
@@ -99,7 +98,7 @@ const SUBSUMPTIONS: ReadonlySet<unknown> = new Set(['equivalent', 'subsumes', 's
 
 function baseOf(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed !== undefined && /^https?:$/.test(parsed.protocol)) return trimBaseUrl(url);
+  if (parsed !== undefined && /^https?:$/.test(parsed.protocol)) return url.replace(/\/$/, '');
   throw new FhirError('invalid', 'The url of a terminology server begins with https:// or http://');
 }
 

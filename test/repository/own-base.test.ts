@@ -374,15 +374,35 @@ describe('the base URL of a service', () => {
     expect(answer.status).toBe(200);
   });
 
-  test.each(['/fhir', 'ftp://own.base', 'https://own.base/fhir?a=b', 'https://own.base#a', 7 as never])(
-    'is refused by a store if it is %j',
+  test.each([
+    ...['/fhir', 'ftp://own.base', 'https://own.base/fhir?a=b', 'https://own.base#a', 'https://own.base/fhir?'],
+    ...['https://own.base/#', 'https:own.base', 'https://own.base//', 'https://own.base//fhir', ' https://own.base'],
+    ...[
+      'https://own.base/fhir\n',
+      'https://own.base/my fhir',
+      'https://own\t.base',
+      'https://me@own.base',
+      '',
+      7 as never,
+    ],
+  ])('is refused by stores and services if it is %j', (baseUrl) => {
+    const plain = new MemoryStore();
+    for (const open of [
+      () => new MemoryStore({ baseUrl }),
+      () => new SqliteStore(':memory:', { baseUrl }),
+      () => R4.withBaseUrl(baseUrl),
+      () => createRepository({ store: plain, caller: systemCaller('clinic'), baseUrl }),
+      () => createFhirHandler({ store: plain, baseUrl, signIn: () => undefined, audit: false }),
+    ])
+      expect(open).toThrow('baseUrl must be an absolute URL such as https://clinic.example/fhir/R4');
+  });
+
+  test.each(['HTTPS://Own.Base/fhir', 'https://own.base:443/fhir/', 'https://own.base/a/../fhir'])(
+    'is the same in another form: %s',
     (baseUrl) => {
-      for (const open of [
-        () => new MemoryStore({ baseUrl }),
-        () => new SqliteStore(':memory:', { baseUrl }),
-        () => R4.withBaseUrl(baseUrl),
-      ])
-        expect(open).toThrow('baseUrl must be an absolute URL such as https://clinic.example/fhir/R4');
+      expect(R4.withBaseUrl(baseUrl)).toBe(R4.withBaseUrl('https://own.base/fhir'));
+      const own = new MemoryStore({ baseUrl: 'https://own.base/fhir' });
+      expect(() => createRepository({ store: own, caller: systemCaller('clinic'), baseUrl })).not.toThrow();
     },
   );
 

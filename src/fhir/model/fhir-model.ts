@@ -1,8 +1,7 @@
 import { getOrCreate, oncePer } from '../../platform/collections.js';
 import { sha256Of } from '../../platform/crypto.js';
-import { FhirError } from '../error.js';
-import { quote } from '../messages.js';
 import { OWN_EXTENSIONS } from '../own-extensions.js';
+import { parseBaseUrl } from '../reference.js';
 import type { AnyResource } from '../resource.js';
 import {
   type CodesRow,
@@ -71,18 +70,11 @@ export class FhirModel {
    * These definitions at a base URL. Equal URLs give the same model.
    *
    * @param baseUrl an absolute `http` or `https` URL, with or without a slash at its end; undefined: this model
-   * @throws FhirError `invalid` - it is not such a URL, or has a query or a fragment
+   * @throws FhirError `invalid` - it is not such a URL
    */
   withBaseUrl(baseUrl: string | undefined): FhirModel {
     if (baseUrl === undefined) return this;
-    const url = typeof baseUrl === 'string' ? URL.parse(baseUrl) : null;
-    if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
-      throw new FhirError(
-        'invalid',
-        `baseUrl must be an absolute URL such as https://clinic.example/fhir/R4, not ${quote(String(baseUrl))}`,
-      );
-    }
-    const base = baseUrl.replace(/\/$/, '');
+    const base = parseBaseUrl(baseUrl);
     if (base === this.baseUrl) return this;
     return getOrCreate(this.#atBases, base, () => {
       const { fingerprint, typesFingerprint } = this;

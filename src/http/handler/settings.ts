@@ -1,4 +1,5 @@
 import { FhirError } from '../../fhir/error.js';
+import { parseBaseUrl } from '../../fhir/reference.js';
 import { orList, unknownOption } from '../../fhir/messages.js';
 import { configOf, type FhirGraphqlConfig, serviceStore } from '../../graphql/context.js';
 import { createFhirGraphql } from '../../graphql/create-fhir-graphql.js';
@@ -94,11 +95,7 @@ const CHECKS: { readonly [Name in keyof Required<FhirHandlerConfig>]: Check } = 
   terminology: checkedByGraphql,
   graphql: checkedByGraphql,
   baseUrl(value) {
-    if (value === undefined) return;
-    const url = typeof value === 'string' ? URL.parse(value) : null;
-    if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
-      throw invalid('baseUrl must be the absolute URL of the FHIR routes, such as https://clinic.example/fhir/R4');
-    }
+    if (value !== undefined) parseBaseUrl(value);
   },
   signIn(value) {
     if (typeof value !== 'function') throw invalid('signIn must be a function that gives the caller of a request');

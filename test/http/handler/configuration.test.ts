@@ -26,12 +26,9 @@ describe('the configuration', () => {
     ['extendedMeta must be true or false', { extendedMeta: 1 }],
     ['There is no limit called "dept"', { limits: { dept: 3 } }],
     ['baseUrl is missing: neither the handler nor the store has one', { baseUrl: undefined }],
+    ['baseUrl must be an absolute URL such as https://clinic.example/fhir/R4, not "/fhir/R4"', { baseUrl: '/fhir/R4' }],
     [
-      'baseUrl must be the absolute URL of the FHIR routes, such as https://clinic.example/fhir/R4',
-      { baseUrl: '/fhir/R4' },
-    ],
-    [
-      'baseUrl must be the absolute URL of the FHIR routes, such as https://clinic.example/fhir/R4',
+      'baseUrl must be an absolute URL such as https://clinic.example/fhir/R4, not "ftp://clinic.example"',
       { baseUrl: 'ftp://clinic.example' },
     ],
   ])('%s', (message, change) => {
