@@ -363,14 +363,25 @@ function restHookIn(subscription: AnyResource): RestHook {
   const { type, endpoint, payload, header = [] }: JsonObject = isJsonObject(channel) ? channel : {};
   if (type !== 'rest-hook') throw new Unserved('unsupported', 'Only the channel type "rest-hook" is served');
   if (typeof endpoint !== 'string') throw new Unserved('unsupported', 'The channel has no endpoint');
-  if (payload !== undefined && !/^application\/(?:fhir\+)?json\b/.test(String(payload))) {
+  if (/[\s\p{Cc}]/u.test(endpoint)) throw new Unserved('unsupported', 'The endpoint must be a URL');
+  if (payload !== undefined && !JSON_TYPE.test(String(payload))) {
     throw new Unserved('unsupported', 'The payload must be application/fhir+json');
   }
   const content = payloadContent(channel as JsonObject);
   if (content === undefined) throw new Unserved('unsupported', 'The content of the payload has an unknown code');
-  const headers = Array.isArray(header) ? header.filter((one) => typeof one === 'string') : [];
-  return { endpoint, payload: payload as string | undefined, header: headers, content };
+  const headers: readonly unknown[] = Array.isArray(header) ? header : [header];
+  if (!headers.every((one): one is string => typeof one === 'string' && HEADER.test(one))) {
+    throw new Unserved('unsupported', 'Each header must be one line such as "Authorization: Bearer token"');
+  }
+  // All attempts share it.
+  return { endpoint, payload: payload as string | undefined, header: Object.freeze([...headers]), content };
 }
+
+/** A media type of JSON, as https://datatracker.ietf.org/doc/html/rfc9110#section-8.3.1 has it. */
+const JSON_TYPE = /^application\/(?:fhir\+)?json(?:[ \t]*;[ \t]*[\w.+-]+=(?:[\w.+-]+|"[^"\\\p{Cc}]*"))*$/iu;
+
+/** A field of https://datatracker.ietf.org/doc/html/rfc9110#section-5 without other control characters than tabs. */
+const HEADER = /^[\w!#$%&'*+.^`|~-]+:(?:\t|[^\p{Cc}])*$/u;
 
 function isCurrent(caller: MemberCaller): boolean {
   return !mayChangeUnnoticed(caller) && timeLeft(caller) > 0;

@@ -353,6 +353,21 @@ describe('a Subscription', () => {
       { channel: { type: 'rest-hook', endpoint: 'https://a.example', payload: 'application/fhir+xml' } },
       'The payload must be application/fhir+json',
     ],
+    [
+      'another header in its payload',
+      { channel: { type: 'rest-hook', endpoint: 'https://a.example', payload: 'application/json\r\nHost: b.example' } },
+      'The payload must be application/fhir+json',
+    ],
+    ...['X: y\r\nHost: b.example', 'no field', 'X: \u0000'].map((header): [string, Partial<Subscription>, string] => [
+      `the header ${JSON.stringify(header)}`,
+      { channel: { type: 'rest-hook', endpoint: 'https://a.example', header: ['Authorization: x', header] } },
+      'Each header must be one line',
+    ]),
+    [
+      'an endpoint with blanks',
+      { channel: { type: 'rest-hook', endpoint: 'https://a.example\n/' } },
+      'The endpoint must be a URL',
+    ],
     ['an end that has passed', { end: '2020-01-01T00:00:00Z' }, 'Its end has passed'],
     [
       'a Bot that is not there',
@@ -557,6 +572,7 @@ describe('a Subscription', () => {
     for (const { fullUrl } of shown) expect(fullUrl).toBe('https://fhir.example/R4/Observation/o1');
     expect(JSON.stringify(events).includes('Observation/o1')).toBe(entries.length > 0);
     expect(events[0]).toMatchObject({ endpoint: channel.endpoint, header: ['Authorization: x'], caller: undefined });
+    expect(() => (handshake!.header as string[]).push('X: y')).toThrow(TypeError);
     const { type, entry } = events[0]!.bundle;
     expect([type, entry![0]!.request]).toEqual([
       'history',
