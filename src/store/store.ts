@@ -170,7 +170,7 @@ export type StoreCall =
 /** A statement that a store would send, with its plan. */
 export interface StatementPlan {
   /**
-   * How a search finds its page: `collect` tests and sorts the rows of its narrowest condition, `walk` reads the order and
+   * How a search finds its page, or its count: `collect` tests and sorts the rows of its narrowest condition, `walk` reads the order and
    * tests each row, `segments` reads the index for searches of many matches. Undefined for other statements, and where the
    * store has only one way.
    */

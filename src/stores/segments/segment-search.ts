@@ -24,8 +24,8 @@ export interface SegmentQuery {
 
 /** A page of matches. */
 export interface SegmentPage {
-  /** In the order of the search. */
-  readonly ids: readonly string[];
+  /** In the order of the search; undefined if segments do not know the order. */
+  readonly ids: readonly string[] | undefined;
   readonly total?: number | undefined;
 }
 
@@ -45,7 +45,8 @@ export class SegmentIndex {
   /**
    * Answers a search.
    *
-   * @returns undefined if segments do not answer it: the type has no complete list, or they do not know the order
+   * @returns undefined if segments do not answer it: the type has no complete list, or they do not know the order, and the
+   * count is not wanted
    */
   *search(query: SegmentQuery, { isWhole = false, stale }: Lists = {}): Ask<SegmentPort, SegmentPage | undefined> {
     const { type, criteria, sort = [], offset = 0, limit = Infinity } = query;
@@ -63,12 +64,16 @@ export class SegmentIndex {
     if (outdated.length > 0) stale?.(outdated);
     const matches = yield* evaluation.matching(type, criteria);
     const keys = decidingKeys(sort);
-    const knowsOrder = keys.every(({ parameter }) => evaluation.knowsAll(type, parameter));
-    if (!knowsOrder || !(yield* withRows(rows, () => isOrdered(segments, keys)))) return undefined;
+    const knowsOrder =
+      limit === 0 ||
+      (keys.every(({ parameter }) => evaluation.knowsAll(type, parameter)) &&
+        (yield* withRows(rows, () => isOrdered(segments, keys))));
+    if (!knowsOrder && query.total !== true) return undefined;
     const isExact = matches.every((one) => one.isExact);
     const rest = { type, criteria: isExact ? ALL : yield* evaluation.inexactPart(type, criteria) };
     const page = new PageSearch(segments, matches, isExact, rows, rest);
-    const ids = limit === 0 ? [] : yield* page.find(keys, query.edge, offset, limit);
+    const isFound = knowsOrder && limit > 0;
+    const ids = isFound ? yield* page.find(keys, query.edge, offset, limit) : knowsOrder ? [] : undefined;
     return { ids, ...(query.total === true && { total: yield* page.count() }) };
   }
 

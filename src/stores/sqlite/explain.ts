@@ -31,7 +31,7 @@ function statementsOf(
     case 'search': {
       const found = searches.explain(call.query);
       const [first, ...others] = found;
-      return first?.way === undefined ? found : [first, LOAD, ...others];
+      return first === undefined || call.query.limit === 0 ? found : [first, LOAD, ...others];
     }
     case 'search-by-reference': {
       const { query, parameter, targets } = call;

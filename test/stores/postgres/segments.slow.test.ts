@@ -172,6 +172,28 @@ test('a broad search reads the state of segments, their rows, and the texts of i
   expect(statements.filter((text) => text.includes('FROM token'))).toHaveLength(2);
 });
 
+test('a count takes segments whatever the order, and an explanation says so', async () => {
+  const { pool, store } = await filled();
+  await store.commit([put({ ...secret('f'), valueString: 'long '.repeat(100) } as never)]);
+  await buildSegments(pool, ['Observation']);
+  const statements: string[] = [];
+  const other = open(noting(pool, statements));
+  const ask = async (query: object): Promise<unknown> => {
+    const asked = queryOf('Observation', match('status', 'final'), { total: true, ...query });
+    const plans = await other.explain({ kind: 'search', query: asked });
+    statements.length = 0;
+    const { total } = await other.search(asked);
+    expect(statements.filter((text) => text.includes('SELECT count(*)') && !text.includes('LIMIT'))).toEqual([]);
+    return [plans.map(({ way }) => way), total];
+  };
+  const [, total] = (await ask({ limit: 2 })) as [unknown, number];
+  expect(await ask({ limit: 2 })).toEqual([['segments'], total]);
+  expect(await ask({ limit: 0 })).toEqual([['segments'], total]);
+  const sort = [by('value-string')];
+  expect(await ask({ limit: 0, sort })).toEqual([['segments'], total]);
+  expect(await ask({ limit: 2, sort })).toEqual([['collect', 'segments'], total]);
+});
+
 test.each([1, Infinity])(
   'commits note their writes, of types with segments only (COPY from %i rows)',
   async (fromRows) => {

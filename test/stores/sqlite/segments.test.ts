@@ -159,6 +159,32 @@ async function idsOf(store: SqliteStore): Promise<readonly string[]> {
 
 const FIVE = ['a', 'b', 'c', 'd', 'e'].map((id) => put(observation(id)));
 
+/** The ways of a search: of its page, the texts, its count. */
+async function waysOf(store: SqliteStore, query: SearchQuery): Promise<readonly unknown[]> {
+  return (await store.explain({ kind: 'search', query })).map(({ way }) => way);
+}
+
+test('a count takes segments whatever the order, and an explanation says so', async () => {
+  Object.assign(SEGMENT_TUNING, { minSize: 1 });
+  const store = new SqliteStore(new Database(':memory:'));
+  await store.commit(FIVE);
+  await store.commit([put({ ...observation('f'), valueString: 'long '.repeat(100) } as never)]);
+  await store.reindex({ pendingOnly: true });
+  const ask = async (query: Partial<SearchQuery>): Promise<unknown> => {
+    const asked = queryOf('Observation', FINAL, { total: true, ...query });
+    return [await waysOf(store, asked), (await store.search(asked)).total];
+  };
+  expect(await ask({ limit: 2 })).toEqual([['segments', undefined], 6]);
+  expect(await ask({ limit: 0 })).toEqual([['segments'], 6]);
+  // Of a long text, segments have the beginning alone.
+  const sort = [{ parameter: 'value-string', descending: false }];
+  expect(await ask({ limit: 0, sort })).toEqual([['segments'], 6]);
+  expect(await ask({ limit: 2, sort })).toEqual([['walk', undefined, 'segments'], 6]);
+  SCANS.narrow = 1_000;
+  expect(await ask({ limit: 10 })).toEqual([['collect', undefined], 6]);
+  await store.close();
+});
+
 test('a write of the host that is rolled back leaves nothing in segments', async () => {
   Object.assign(SEGMENT_TUNING, { minSize: 1 });
   const database = new Database(':memory:');

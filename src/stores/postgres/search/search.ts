@@ -66,10 +66,7 @@ export interface Found {
  */
 export async function found(model: FhirModel, query: SearchQuery, index: SearchIndex): Promise<Found> {
   const ways = new Ways(model, query, index);
-  const { offset, limit } = pageOf(query);
-  // PERF (scale): the length of an uncut page is the total.
-  const isWhole = pageEdgeOf(model, query) === undefined && limit === undefined && offset === 0;
-  const wanted = { page: limit !== 0, total: query.total === true && !isWhole };
+  const { wanted } = ways;
   const { texts, total } = await ways.few(wanted, index.run);
   const left = { page: wanted.page && texts === undefined, total: wanted.total && total === undefined };
   const rest = left.page || left.total ? await index.snapshot((run) => ways.many(left, run)) : undefined;
@@ -99,6 +96,13 @@ class Ways {
     this.#conditions = conditionsIn(query, this.#scope);
     this.#holds = { one: epochHolds(index, SERIALLY), many: epochHolds(index) };
     this.#asked = askedOf(model, query, this.#scope, this.#holds.one, index.texts);
+  }
+
+  get wanted(): Wanted {
+    const { offset, limit } = pageOf(this.query);
+    // PERF (scale): the length of an uncut page is the total.
+    const isWhole = pageEdgeOf(this.model, this.query) === undefined && limit === undefined && offset === 0;
+    return { page: limit !== 0, total: this.query.total === true && !isWhole };
   }
 
   /** What one statement finds, if few resources meet a condition. */
@@ -134,10 +138,10 @@ class Ways {
 
   /** What is found among many resources. @param run runs statements in one snapshot */
   async many(wanted: Wanted, run: Run): Promise<Found> {
-    const page = await this.#bySegments(wanted, run);
-    if (page === undefined) return this.#fromRarest(wanted, run);
-    const { ids, total } = page;
-    return { texts: ids.length === 0 ? [] : await this.#textsOf(ids, run), total };
+    const { ids, total } = (await this.#bySegments(wanted, run)) ?? {};
+    if (ids !== undefined) return { texts: ids.length === 0 ? [] : await this.#textsOf(ids, run), total };
+    const found = await this.#fromRarest({ page: wanted.page, total: wanted.total && total === undefined }, run);
+    return { texts: found.texts, total: total ?? found.total };
   }
 
   #bySegments(wanted: Wanted, run: Run): Promise<SegmentPage | undefined> {
@@ -172,13 +176,12 @@ class Ways {
 
   /** The statement that finds the page, and the one that counts; both are found as a search finds them. */
   async explain(run: Run, snapshot: Reader['snapshot']): Promise<readonly ExplainedStatement[]> {
-    const [limit, total] = [this.query.limit !== 0, this.query.total === true];
-    const wanted = { page: limit, total };
+    const { wanted } = this;
     const start = await this.#narrow(run);
     const few = await this.few(wanted, run);
-    const left = { page: limit && few.texts === undefined, total: total && few.total === undefined };
+    const left = { page: wanted.page && few.texts === undefined, total: wanted.total && few.total === undefined };
     const bySegments =
-      (left.page || left.total) && (await snapshot((inSnapshot) => this.#bySegments(left, inSnapshot))) !== undefined;
+      left.page || left.total ? await snapshot((inSnapshot) => this.#bySegments(left, inSnapshot)) : undefined;
     const segments: ExplainedStatement = {
       way: 'segments',
       statement: rowsStatement(projectKey(this.query.project), []),
@@ -188,10 +191,12 @@ class Ways {
     const page = (from: Start): Sql =>
       this.#isPlain ? this.#plainPage() : collectedPage(this.#asked, this.#conditions, from);
     const count = (from: Start): Sql => collectedCount(this.#scope, this.#holds.one, this.#conditions, from);
-    const pages =
-      left.page && bySegments ? [segments] : [{ way: 'collect' as const, statement: page(left.page ? rest : start) }];
-    const counts = left.total && bySegments ? [] : [{ statement: count(left.total ? rest : start) }];
-    return [...(limit ? pages : []), ...(total ? counts : [])];
+    const isFound = left.page && bySegments?.ids !== undefined;
+    const isCounted = left.total && bySegments?.total !== undefined;
+    const found = isFound ? segments : { way: 'collect' as const, statement: page(left.page ? rest : start) };
+    const counted = isCounted ? segments : { statement: count(left.total ? rest : start) };
+    // The same rows of segments give both.
+    return [...(wanted.page ? [found] : []), ...(wanted.total && !(isFound && isCounted) ? [counted] : [])];
   }
 
   /** The texts of a page, without those before its offset. */

@@ -19,7 +19,6 @@ import { PageFinder } from '../pages/page-finder.js';
 import { PreparedSearch } from '../pages/prepared-search.js';
 import { shortPage, shortStatement } from '../pages/short-page.js';
 import { readsTogether, ReverseStatements } from './reverse-statements.js';
-import type { SegmentPage } from '../../segments/segment-search.js';
 import { READ_ROW } from '../segments/segment-port.js';
 import type { ConnectionSegments } from '../segments/connection-segments.js';
 import type { Statements } from '../database/statements.js';
@@ -75,9 +74,8 @@ export class Searches {
     const short = search.page.limit === 0 ? [] : (this.#shortPage(search) ?? finder.byShortWalk());
     if (short !== undefined) return isCounted ? { keys: short, total: this.#total(search, short) } : { keys: short };
     const found = this.#segments.search(query);
-    if (found !== undefined) return this.#segmentPage(found, scope.collection);
-    const keys = finder.byAnyWay();
-    return isCounted ? { keys, total: this.#total(search, keys) } : { keys };
+    const keys = found?.ids === undefined ? finder.byAnyWay() : this.#keysOf(found.ids, scope.collection);
+    return isCounted ? { keys, total: found?.total ?? this.#total(search, keys) } : { keys };
   }
 
   /** Undefined if other ways may be shorter. */
@@ -86,10 +84,9 @@ export class Searches {
     return shortPage(search, this.#statements);
   }
 
-  #segmentPage({ ids, total }: SegmentPage, collection: SqlValue): KeyPage {
+  #keysOf(ids: readonly string[], collection: SqlValue): readonly number[] {
     const rows = this.#statements.read(READ_CONTENTS).all(JSON.stringify(ids), collection) as readonly [number][];
-    const keys = rows.map(([content]) => content);
-    return total === undefined ? { keys } : { keys, total };
+    return rows.map(([content]) => content);
   }
 
   #prepare(query: SearchQuery): PreparedSearch {
@@ -98,19 +95,15 @@ export class Searches {
 
   /** The number of all matches. PERF (scale): the length of an uncut page is the total. */
   #total(search: PreparedSearch, keys: readonly number[]): number {
-    const { offset, limit, edge } = search.page;
-    const isWhole = limit !== 0 && (limit === undefined || keys.length < limit) && (offset === 0 || keys.length > 0);
-    return edge === undefined && isWhole ? offset + keys.length : this.#count(search);
+    if (isUncut(search, keys)) return search.page.offset + keys.length;
+    if (search.conditions.some(({ test }) => test === FALSE)) return 0;
+    return this.#countBySegments(search) ?? (this.#statements.get(countStatement(search))![0] as number);
   }
 
-  #count(search: PreparedSearch): number {
-    const { conditions, narrow, query } = search;
-    if (conditions.some(({ test }) => test === FALSE)) return 0;
-    const found =
-      narrow !== undefined
-        ? undefined
-        : this.#segments.search({ ...query, limit: 0, offset: 0, after: undefined, before: undefined });
-    return found?.total ?? (this.#statements.get(countStatement(search))![0] as number);
+  /** Undefined if a statement counts. */
+  #countBySegments({ narrow, query }: PreparedSearch): number | undefined {
+    if (narrow !== undefined) return undefined;
+    return this.#segments.search({ ...query, limit: 0, offset: 0, after: undefined, before: undefined })?.total;
   }
 
   /** The first match as `Type/id`; undefined for none. */
@@ -191,19 +184,30 @@ export class Searches {
     const search = this.#prepare(query);
     if (search.scope.collection === undefined) return [];
     return this.#snapshot(() => {
-      const page = query.limit === 0 ? [] : [this.#explainPage(search)];
-      const count = query.total === true ? [{ statement: countStatement(search) }] : [];
-      return [...page, ...count];
+      const { page, isCounted } = query.limit === 0 ? { page: undefined, isCounted: false } : this.#explainPage(search);
+      const counts = query.total !== true || isCounted ? [] : [this.#explainCount(search)];
+      return page === undefined ? counts : [page, ...counts];
     });
   }
 
-  #explainPage(search: PreparedSearch): ExplainedStatement {
+  /** The way to a page, and whether it leads to the total as well. */
+  #explainPage(search: PreparedSearch): { readonly page: ExplainedStatement; readonly isCounted: boolean } {
     const short = shortStatement(search);
-    if (short !== undefined) return { way: 'collect', statement: short };
+    if (short !== undefined) {
+      const page = { way: 'collect', statement: short } as const;
+      return { page, isCounted: isUncut(search, this.#shortPage(search)!) };
+    }
     const finder = new PageFinder(search, this.#statements, this.#guard);
-    if (finder.byShortWalk() !== undefined) return { way: 'walk', statement: finder.walkStatement()! };
-    if (this.#segments.search(search.query) === undefined) return finder.anyStatement();
-    return { way: 'segments', statement: new Sql(READ_ROW, ['', '']) };
+    const walked = finder.byShortWalk();
+    if (walked !== undefined) {
+      return { page: { way: 'walk', statement: finder.walkStatement()! }, isCounted: isUncut(search, walked) };
+    }
+    const bySegments = this.#segments.search(search.query)?.ids !== undefined;
+    return { page: bySegments ? BY_SEGMENTS : finder.anyStatement(), isCounted: bySegments };
+  }
+
+  #explainCount(search: PreparedSearch): ExplainedStatement {
+    return this.#countBySegments(search) === undefined ? { statement: countStatement(search) } : BY_SEGMENTS;
   }
 
   #scope({ project, type }: SearchQuery): RowScope {
@@ -214,6 +218,15 @@ export class Searches {
     return planRows(criteria, scope, chooseScan(this.#statements));
   }
 }
+
+/** Whether a page ends with the last of all matches, and begins with the first one, or has some. */
+function isUncut({ page }: PreparedSearch, keys: readonly number[]): boolean {
+  const { offset, limit, edge } = page;
+  if (edge !== undefined || limit === 0) return false;
+  return (limit === undefined || keys.length < limit) && (offset === 0 || keys.length > 0);
+}
+
+const BY_SEGMENTS: ExplainedStatement = { way: 'segments', statement: new Sql(READ_ROW, ['', '']) };
 
 /** A match with its text; null if the text is lost. */
 type PageRow = readonly [
