@@ -68,3 +68,19 @@ test.each([
 ])('the kit finds the faults of a store whose epoch %s', async (_, makeStore, expected) => {
   expect(await failures(makeStore)).toEqual(expected);
 });
+
+test('a case is skipped by its name, also where the runner defines groups later, and an unknown name is refused', () => {
+  const names: string[] = [];
+  const groups: (() => void)[] = [];
+  const runner = {
+    test: (name: string) => names.push(name),
+    describe: (_: string, define: () => void) => groups.push(define),
+  };
+  const skipping = (name: string): void =>
+    storeConformance(runner, () => new MemoryStore(), { skip: [{ name, reason: 'why' }] });
+  skipping('criteria: takes a thousand alternatives');
+  for (const define of groups) define();
+  expect(names).toContain('criteria: takes a thousand alternatives (left out: why)');
+  expect(names).not.toContain('criteria: takes a thousand alternatives');
+  expect(() => skipping('criteria: nothing')).toThrow('No such conformance case: criteria: nothing');
+});
