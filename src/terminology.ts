@@ -9,7 +9,7 @@ export type {
   Terminology,
   TerminologyContext,
 } from './store/terminology.js';
-export { withTerminology } from './store/with-terminology.js';
+export { withTerminology } from './store/store-view.js';
 export { projectTerminology, type ProjectTerminologyOptions } from './terminology/project-terminology.js';
 export {
   remoteTerminology,

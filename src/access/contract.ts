@@ -1,6 +1,6 @@
 import { FhirError } from '../fhir/error.js';
 import type { FhirModel } from '../fhir/model/fhir-model.js';
-import type { CallOptions } from '../store/call-options.js';
+import type { CallOptions, CommitOptions } from '../store/call-options.js';
 import type { HistoryPage, TypeHistoryEntry, TypeHistoryQuery, VersionRange } from '../store/history.js';
 import type { ReferenceTarget, ResourceKey } from '../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../store/search-query.js';
@@ -50,12 +50,6 @@ export type GuardedResult =
       readonly unreadable?: true | undefined;
     })
   | Exclude<WriteResult, { kind: 'put' }>;
-
-/** Options of a commit. */
-export interface CommitOptions extends CallOptions {
-  /** Called right before the store writes. Nothing was written before it; after an abort it is never called. */
-  readonly onCommit?: (() => void) | undefined;
-}
 
 /**
  * A store as one caller sees it: only the caller's project, and in it only what {@link decide} allows.

@@ -7,7 +7,7 @@ import type { CallOptions } from '../store/call-options.js';
 import type { HistoryPage, TypeHistoryEntry, VersionRange } from '../store/history.js';
 import type { ReferenceTarget } from '../store/resource-key.js';
 import type { SearchPage, SearchQuery } from '../store/search-query.js';
-import type { ResourceStore } from '../store/store.js';
+import type { ResourceStore, StoreWrites } from '../store/store.js';
 import type { ReadResult } from '../store/stored-resource.js';
 import type { AccessTrace } from './access-trace.js';
 import { assertCaller, type Caller, homeOf } from './caller.js';
@@ -25,19 +25,26 @@ import { assertSession } from './sign-in/session.js';
 import { withConcepts } from './terminology/expand-concepts.js';
 import { MAX_FOUND } from './terminology/search-terminology.js';
 
+/** What a guarded store does beside the rights of its caller. */
+interface GuardOptions {
+  /** Receives what is masked and written, for the audit record of one interaction. */
+  readonly trace?: AccessTrace | undefined;
+  /** Profiles that written resources must conform to, in addition to those that the project requires. */
+  readonly profiles?: ProfileChoice | undefined;
+  /** Commits in place of the store. Default: the store, in which administrative writes need the caller's current rights. */
+  readonly writes?: StoreWrites | undefined;
+}
+
 /**
  * Wraps a store with a caller's rights.
  *
- * @param trace receives what is masked and written, for the audit record of one interaction
- * @param profiles that written resources must conform to, in addition to those that the project requires
  * @throws FhirError `unauthenticated` - the caller is missing, or it signed in to a store with other definitions, under
  * which its rules have another meaning
  */
 export function guardStore(
   store: ResourceStore,
   caller: Caller,
-  trace?: AccessTrace,
-  profiles?: ProfileChoice,
+  { trace, profiles, writes: to = store }: GuardOptions = {},
 ): GuardedStore {
   assertCaller(caller);
   assertSameModel(store, caller);
@@ -65,7 +72,11 @@ export function guardStore(
       trace?.called(writes.map((write) => (write.kind === 'assert-no-match' ? write.query.type : write.key.type)));
       return inSession(options, async () => {
         const { commitGuarded } = await loadWriting();
-        return commitGuarded(store, caller, await guard.withConcepts(writes, options), options, trace, profiles);
+        return commitGuarded(
+          { store, caller, to, trace, profiles },
+          await guard.withConcepts(writes, options),
+          options,
+        );
       });
     },
     history(key, page, options) {

@@ -3,11 +3,10 @@ import { type AuditFacts, type AuditOptions, recordInteraction } from '../audit/
 import { FhirError, inDoubt, isInDoubt } from '../fhir/error.js';
 import { referenceTo } from '../fhir/reference.js';
 import { eitherSignal, MAX_DELAY_MS } from '../platform/runtime.js';
-import type { CallOptions } from '../store/call-options.js';
+import type { CommitOptions } from '../store/call-options.js';
 import { callTimedOut } from '../store/guards.js';
 import { SERVER_SCOPE } from '../store/resource-key.js';
 import type { ResourceStore } from '../store/store.js';
-import { withCallOptions } from '../store/store-view.js';
 import { observed } from '../telemetry/with-telemetry.js';
 import { isCaller } from './caller.js';
 import { assertTimeout, type CallLimits, parseConcurrency, textBudget, timeBefore } from './limits/call-limits.js';
@@ -21,6 +20,12 @@ interface LimitedContext {
   readonly signal?: AbortSignal | undefined;
   readonly limits?: CallLimits | undefined;
 }
+
+/** The context as work receives it. Its signal also fires at the deadline, for long work between the calls. */
+export type InCall<Context> = Context & {
+  /** The options of every store call of the work: its signal, deadline and budget of bytes. */
+  readonly call: CommitOptions;
+};
 
 /** The context of an operation: its store, caller, limits and audit options. */
 export type OperationContext = LimitedContext & AuditOptions;
@@ -45,8 +50,7 @@ export interface OperationOptions extends LimitOptions {
  * span and metrics │ audit record │ turn │ deadline and budget of bytes │ work
  * ```
  *
- * @param work receives the context with a store that adds the deadline and the budget to each call, and a signal that fires
- * at the deadline, for long work between the calls
+ * @param work passes the `call` of its context to every store call
  * @throws FhirError `invalid` - the audit is required, but there is no hook
  * @throws FhirError `unavailable` - the audit is required, and the hook did not store the record
  * @throws FhirError as {@link withinLimits}
@@ -54,7 +58,7 @@ export interface OperationOptions extends LimitOptions {
 export function operation<Context extends OperationContext, Result>(
   context: Context,
   interaction: AuditInteraction,
-  work: (context: Context, facts: AuditFacts) => Promise<Result>,
+  work: (context: InCall<Context>, facts: AuditFacts) => Promise<Result>,
   { facts = {}, isPart = false, untilWritten }: OperationOptions = {},
 ): Promise<Result> {
   const run = (): Promise<Result> => withinLimits(context, (bounded) => work(bounded, facts), { untilWritten });
@@ -115,7 +119,7 @@ export function auditedCaller(caller: unknown): AuditedCaller {
  */
 export async function withinLimits<Context extends LimitedContext, Result>(
   context: Context,
-  work: (context: Context) => Promise<Result>,
+  work: (context: InCall<Context>) => Promise<Result>,
   options: LimitOptions = {},
 ): Promise<Result> {
   const { store, caller, signal, limits } = context;
@@ -130,54 +134,40 @@ export async function withinLimits<Context extends LimitedContext, Result>(
 /** @param waited how much of the time has already passed, in milliseconds */
 async function untilDeadline<Context extends LimitedContext, Result>(
   context: Context,
-  work: (context: Context) => Promise<Result>,
+  work: (context: InCall<Context>) => Promise<Result>,
   waited: number,
   { untilWritten = false }: LimitOptions,
 ): Promise<Result> {
   const { limits, signal } = context;
   assertTimeout(limits?.timeout);
-  const budget = textBudget(limits);
   const timeout = limits?.timeout ?? Infinity;
-  if (timeout > MAX_DELAY_MS) return work(withOptions(context, { signal, budget }, untilWritten));
   const left = timeout - waited;
   // A store that answers in the same turn would finish before the timer fires.
   if (waited > 0 && left <= 0) throw tooLong(timeout, callTimedOut());
-  const control = new AbortController();
-  const end = (): void => control.abort(new DOMException('The time of the operation is over', 'TimeoutError'));
-  const timer = setTimeout(end, Math.ceil(left));
-  // Created once, because every call uses the same signal.
-  const either = eitherSignal(control.signal, signal);
-  const options = { deadline: performance.now() + left, signal: either, budget };
+  const control = timeout > MAX_DELAY_MS ? undefined : new AbortController();
+  const end = (): void => control?.abort(new DOMException('The time of the operation is over', 'TimeoutError'));
+  const timer = control && setTimeout(end, Math.ceil(left));
+  const call: { -readonly [Name in keyof CommitOptions]: CommitOptions[Name] } = {
+    // Created once, because every call uses the same signal.
+    signal: eitherSignal(control?.signal, signal),
+    deadline: control && performance.now() + left,
+    budget: textBudget(limits),
+  };
+  if (untilWritten) {
+    call.onWritten = () => {
+      clearTimeout(timer);
+      call.signal = undefined;
+      call.deadline = undefined;
+      call.budget = undefined;
+    };
+  }
   try {
-    return await work(withOptions(context, options, untilWritten, () => clearTimeout(timer)));
+    return await work({ ...context, signal: call.signal, call });
   } catch (error) {
-    throw isTimedOut(error, control.signal) ? tooLong(timeout, error) : error;
+    throw control !== undefined && isTimedOut(error, control.signal) ? tooLong(timeout, error) : error;
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** The context with a store that adds the options to each call. @param untilWritten none after the first commit */
-function withOptions<Context extends LimitedContext>(
-  context: Context,
-  options: CallOptions,
-  untilWritten: boolean,
-  onWritten: () => void = () => undefined,
-): Context {
-  const { signal } = options;
-  if (!untilWritten) return { ...context, signal, store: withCallOptions(context.store, () => options) };
-  let isWritten = false;
-  const bounded = withCallOptions(context.store, () => (isWritten ? undefined : options));
-  const store: ResourceStore = {
-    ...bounded,
-    async commit(...call) {
-      const results = await bounded.commit(...call);
-      isWritten = true;
-      onWritten();
-      return results;
-    },
-  };
-  return { ...context, signal, store };
 }
 
 function isTimedOut(error: unknown, signal: AbortSignal): error is FhirError {

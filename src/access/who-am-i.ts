@@ -10,7 +10,7 @@ import { tracedBy } from './access-trace.js';
 import { assertCaller, type Caller } from './caller.js';
 import { guardStore } from './guarded-store.js';
 import type { LimitedStoreContext } from './limits/call-limits.js';
-import { operation } from './operation.js';
+import { type InCall, operation } from './operation.js';
 
 /** The identity of a member, as private copies without secrets. */
 export interface WhoAmI {
@@ -43,7 +43,7 @@ export interface WhoAmIContext extends LimitedStoreContext, AuditOptions {
 export function whoAmI(caller: Caller, context: WhoAmIContext): Promise<WhoAmI> {
   const facts: AuditFacts = {};
   const trace = tracedBy(context, facts);
-  const work = async ({ store, signal, extendedMeta }: WhoAmIContext): Promise<WhoAmI> => {
+  const work = async ({ store, call, extendedMeta }: InCall<WhoAmIContext>): Promise<WhoAmI> => {
     assertCaller(caller);
     if (caller.kind !== 'member') throw new FhirError('invalid', 'Trusted code has no membership; sign in as a member');
     const { project, membership, user, profile } = caller;
@@ -52,7 +52,7 @@ export function whoAmI(caller: Caller, context: WhoAmIContext): Promise<WhoAmI> 
       { type: 'Project', id: project },
     ];
     const keys = [...names, splitReference(user), splitReference(profile)];
-    const found = await guardStore(store, caller, trace).read(keys, { signal });
+    const found = await guardStore(store, caller, { trace }).read(keys, call);
     const [member, home, person, own] = found.map((one) =>
       one.status === 'found' ? copyForHost(withChosenMeta(one.resource, { extendedMeta })) : undefined,
     );

@@ -11,7 +11,7 @@ import type { ReferenceResolver } from './execute/run.js';
 import type { IntrospectionOption } from './introspect/introspect.js';
 import type { LimitOptions } from './limits.js';
 import type { HostFields } from './schema/host/host-fields.js';
-import { withTerminology } from '../store/with-terminology.js';
+import { withTerminology } from '../store/store-view.js';
 import { observeLike } from '../telemetry/with-telemetry.js';
 import type { DocumentNode } from './graphql-js.js';
 

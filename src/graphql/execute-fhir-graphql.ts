@@ -158,7 +158,7 @@ async function answer(
     if (plan.size >= LONG_PLAN) await nextTurn();
     const asked = plan.root.fields.filter((field) => field.kind === 'introspection');
     const introspected = asked.length === 0 ? [] : await deadline.wait(introspections(asked, request, context));
-    const store = guardStore(context.store, context.caller, facts.trace, context.profiles);
+    const store = guardStore(context.store, context.caller, { trace: facts.trace, profiles: context.profiles });
     const options = runOptionsOf(request, context, deadline, store, selections, facts);
     const outcome = await executePlan(plan, request.focus, options);
     const cost = context.reportCost === true ? requestCost(foreseenCost(plan, request), outcome) : undefined;

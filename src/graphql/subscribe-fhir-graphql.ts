@@ -178,7 +178,7 @@ async function answerEvent(
     return await inTurn({ store, caller, signal, concurrency, timeout }, async (waited) => {
       const deadline = deadlineOf(context, waited);
       try {
-        const guarded = guardStore(store, caller, trace);
+        const guarded = guardStore(store, caller, { trace });
         const options = runOptionsOf(request, context, deadline, guarded, planned.selections, { trace });
         const { data, errors, isLost } = await executeChange(planned.plan, event, options);
         return { ...(data === null && !isLost ? {} : { data }), ...(errors.length === 0 ? {} : { errors }) };

@@ -3,13 +3,13 @@ import type { Caller } from '../access/caller.js';
 import { failedIndex, type GuardedKey, type GuardedWrite } from '../access/contract.js';
 import { guardStore } from '../access/guarded-store.js';
 import type { CallLimits } from '../access/limits/call-limits.js';
+import type { InCall } from '../access/operation.js';
 import type { AuditOptions } from '../audit/audit.js';
 import { FhirError } from '../fhir/error.js';
 import type { AnyResource } from '../fhir/resource.js';
 import type { GuardedSession } from '../interactions/interaction-session.js';
 import { oncePer } from '../platform/collections.js';
 import { isConflict } from '../store/with-retries.js';
-import { storeBehind } from '../store/store-view.js';
 import { type ResourceStore, serviceBaseUrl } from '../store/store.js';
 import type { ReadResult } from '../store/stored-resource.js';
 
@@ -31,16 +31,16 @@ export interface ImportSession extends GuardedSession {
  * @throws FhirError `unauthenticated` - the context has no caller
  * @throws FhirError `invalid` - the base URL is not that of the store
  */
-export function openSession(context: ImportContext, trace?: AccessTrace, reader?: EntryReader): ImportSession {
+export function openSession(context: InCall<ImportContext>, trace?: AccessTrace, reader?: EntryReader): ImportSession {
   return {
-    store: guardStore(context.store, context.caller, trace, context.profiles),
-    options: { signal: context.signal },
+    store: guardStore(context.store, context.caller, { trace, profiles: context.profiles }),
+    options: context.call,
     baseUrl: serviceBaseUrl(context),
     trace,
     assignIds: context.ids === 'assigned',
     extendedMeta: context.extendedMeta === true,
     reader,
-    guess: context.caller?.kind === 'member' ? undefined : createGuessOf(storeBehind(context.store)),
+    guess: context.caller?.kind === 'member' ? undefined : createGuessOf(context.store),
   };
 }
 
@@ -139,7 +139,7 @@ export const GUESS_TUNING = {
 };
 
 /** The guess of a store, shared by successive imports into it. */
-const createGuessOf = oncePer((_opened: ResourceStore) => new CreateGuess());
+const createGuessOf = oncePer((_store: ResourceStore) => new CreateGuess());
 
 /**
  * The items of a source of the host. Ends early when the signal aborts, even while waiting for the source; the source is always

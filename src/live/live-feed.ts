@@ -2,12 +2,11 @@ import type { Caller, MemberCaller } from '../access/caller.js';
 import { type StreamLimits, tooManyStreams } from '../access/limits/call-limits.js';
 import { mayChangeUnnoticed, renewCaller } from '../access/sign-in/sign-in.js';
 import { FhirError, maskError } from '../fhir/error.js';
-import { getOrCreate } from '../platform/collections.js';
+import { getOrCreate, oncePer } from '../platform/collections.js';
 import { Pace } from '../platform/pace.js';
 import { parametersOf, type TypeParameter } from '../search/criteria/parameters-of.js';
 import { SERVER_SCOPE } from '../store/resource-key.js';
 import type { ResourceStore } from '../store/store.js';
-import { storeBehind } from '../store/store-view.js';
 import { type ChangedResource, type LivePage, readLivePage, RecentPages } from './changed-resources.js';
 import { type Followed, isSeenApart, liveEvent, type LiveEvent } from './live-event.js';
 import { isBroad, SubscriptionIndex } from './subscription-index.js';
@@ -85,13 +84,11 @@ export class LiveFeed {
   ) {}
 
   /** @throws FhirError `unsupported` - the store does not list changes */
-  static of(opened: ResourceStore, project: string): LiveFeed {
-    const store = storeBehind(opened);
+  static of(store: ResourceStore, project: string): LiveFeed {
     if (store.changes === undefined) {
       throw new FhirError('unsupported', 'The store does not list its changes, so there are no subscriptions');
     }
-    const feeds = getOrCreate(FEEDS, store, () => new Map<string, LiveFeed>());
-    return getOrCreate(feeds, project, () => new LiveFeed(store, project));
+    return getOrCreate(feedsOf(store), project, () => new LiveFeed(store, project));
   }
 
   /** The position at this moment: what is committed after the call is after it. */
@@ -297,7 +294,7 @@ export class LiveFeed {
   }
 }
 
-const FEEDS = new WeakMap<ResourceStore, Map<string, LiveFeed>>();
+const feedsOf = oncePer((_store: ResourceStore) => new Map<string, LiveFeed>());
 
 /** Whether a stream ends where a page begins. */
 export function endsAt({ isReset, lost }: LivePage, { view: { type } }: Followed): boolean {

@@ -2,6 +2,7 @@ import type { Bundle } from '@medplum/fhirtypes';
 import type { AccessTrace } from '../access/access-trace.js';
 import type { GuardedKey } from '../access/contract.js';
 import { guardStore } from '../access/guarded-store.js';
+import type { InCall } from '../access/operation.js';
 import { FhirError } from '../fhir/error.js';
 import { withoutOwnMetaInside } from '../fhir/own-extensions.js';
 import { parseReference } from '../fhir/reference.js';
@@ -22,12 +23,12 @@ export { bundleTargets } from '../import/bundle/bundle-targets.js';
 /** See https://hl7.org/fhir/R4/http.html#transaction. */
 export async function carryOutBundle(
   bundle: Bundle,
-  context: RepositoryContext,
+  context: InCall<RepositoryContext>,
   trace: AccessTrace | undefined,
   { representation = false }: TransactionOptions,
 ): Promise<Bundle> {
-  const { store, caller, signal, baseUrl, extendedMeta, profiles } = context;
-  const importing = { store, caller, signal, baseUrl, extendedMeta, profiles, ids: 'assigned' } as const;
+  const { store, caller, signal, call, baseUrl, extendedMeta, profiles } = context;
+  const importing = { store, caller, signal, call, baseUrl, extendedMeta, profiles, ids: 'assigned' } as const;
   const { bundle: response } = await runBundle(bundle, importing, trace, entryReader(context));
   if (!representation) return response;
   try {
@@ -42,10 +43,10 @@ export async function carryOutBundle(
 /** Adds the written resources to their entries, as the caller sees them. */
 async function withRepresentations(
   response: Bundle,
-  context: RepositoryContext,
+  context: InCall<RepositoryContext>,
   trace: AccessTrace | undefined,
 ): Promise<Bundle> {
-  const { store, caller, signal, profiles } = context;
+  const { store, caller, call, profiles } = context;
   const entries = response.entry ?? [];
   const keys = new Map<number, GuardedKey>();
   // The answer is built even after an abort, because the writes are committed.
@@ -56,7 +57,7 @@ async function withRepresentations(
     if (location?.kind === 'local')
       keys.set(index, { type: location.type, id: location.id, version: location.version });
   }
-  const found = await guardStore(store, caller, trace, profiles).read([...keys.values()], { signal });
+  const found = await guardStore(store, caller, { trace, profiles }).read([...keys.values()], call);
   const resources = new Map<number, AnyResource>();
   for (const [position, index] of [...keys.keys()].entries()) {
     if (pace.isSpent) await pace.next();

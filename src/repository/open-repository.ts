@@ -1,7 +1,7 @@
 import type { Bundle, Resource } from '@medplum/fhirtypes';
 import { type AccessTrace, tracedBy } from '../access/access-trace.js';
 import { assertCaller } from '../access/caller.js';
-import { operation } from '../access/operation.js';
+import { type InCall, operation } from '../access/operation.js';
 import type { GuardedKey } from '../access/contract.js';
 import { guardStore } from '../access/guarded-store.js';
 import type { AuditTarget, RestInteraction } from '../audit/audit-record.js';
@@ -69,9 +69,12 @@ export function openRepository(context: RepositoryContext): OpenRepository {
   assertCaller(context.caller);
   const { extendedMeta = false, resolveIdentifiers } = context;
   const baseUrl = serviceBaseUrl(context);
-  const open = ({ store, caller, signal, profiles }: RepositoryContext, trace?: AccessTrace): RepositorySession => ({
-    store: guardStore(store, caller, trace, profiles),
-    options: { signal },
+  const open = (
+    { store, caller, call, profiles }: InCall<RepositoryContext>,
+    trace?: AccessTrace,
+  ): RepositorySession => ({
+    store: guardStore(store, caller, { trace, profiles }),
+    options: call,
     baseUrl,
     trace,
     resolveIdentifiers,
@@ -79,7 +82,7 @@ export function openRepository(context: RepositoryContext): OpenRepository {
   const interact: OpenRepository['interact'] = (interaction, target, work, profiles) => {
     const facts: AuditFacts = { targets: target === undefined ? [] : [target] };
     const trace = tracedBy(context, facts);
-    const run = (bounded: RepositoryContext) =>
+    const run = (bounded: InCall<RepositoryContext>) =>
       work(facts, open(profiles === undefined ? bounded : { ...bounded, profiles }, trace));
     return operation(context, interaction, run, { facts }).catch(failAsFhirError);
   };

@@ -22,3 +22,11 @@ export interface CallOptions {
    */
   readonly budget?: TextBudget | undefined;
 }
+
+/** Options of the calls of an operation. Stores read those of {@link CallOptions} only. */
+export interface CommitOptions extends CallOptions {
+  /** Called right before the store writes. Nothing was written before it; after an abort it is never called. */
+  readonly onCommit?: (() => void) | undefined;
+  /** Called right after the store has written. */
+  readonly onWritten?: (() => void) | undefined;
+}

@@ -156,6 +156,12 @@ export interface ResourceStore {
   close(): Promise<void>;
 }
 
+/** What changes a store. */
+export type StoreWrites = Pick<ResourceStore, 'commit' | 'removal'>;
+
+/** A store for what only reads. */
+export type StoreReads = Omit<ResourceStore, keyof StoreWrites>;
+
 /** A call to a store as plain data. */
 export type StoreCall =
   | { readonly kind: 'read'; readonly keys: readonly ResourceKey[] }
@@ -206,7 +212,7 @@ export function serviceBaseUrl({
 }
 
 /** @throws FhirError `unsupported` - the store cannot remove for good */
-export function requireRemoval(store: ResourceStore): StoreRemoval {
+export function requireRemoval(store: StoreWrites): StoreRemoval {
   if (store.removal !== undefined) return store.removal;
   throw new FhirError(
     'unsupported',

@@ -26,7 +26,7 @@ export class Overtaken {
   constructor(readonly error?: unknown) {}
 }
 
-export interface Attempt {
+interface Attempt {
   /** From 1 up. */
   readonly number: number;
   readonly isLast: boolean;

@@ -15,7 +15,7 @@ function signInWhile(pending: Readonly<Record<string, Pending>> | undefined): {
   const pendingParameters = vi.fn((scope: string) => Promise.resolve(pending?.[scope] ?? []));
   const store = Object.assign(new MemoryStore(), pending === undefined ? {} : { pendingParameters });
   const rulesFor = vi.fn((type: string) => (type === 'Patient' ? [rule(FEMALE)] : []));
-  return { done: assertRulesIndexed(store, 'clinic', { model: R4, rulesFor }), rulesFor };
+  return { done: assertRulesIndexed(store, 'clinic', { model: R4, rulesFor }, undefined), rulesFor };
 }
 
 test.each([undefined, {}])('no rule is checked if no parameter is being indexed: %j', async (pending) => {

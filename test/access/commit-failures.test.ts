@@ -2,12 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Caller, FhirError, systemCaller } from '../../src/index.js';
 import type { Write } from '../../src/store.js';
 import type { GuardedWrite } from '../../src/access/contract.js';
-import {
-  commitFailure,
-  explainFailure,
-  isOvertaken,
-  type CommitFailure,
-} from '../../src/access/write/commit-guarded.js';
+import { commitFailure, explainFailure, isOvertaken } from '../../src/access/write/commit-guarded.js';
 import type { AddedWrite, OwnWrite } from '../../src/access/write/ready-write.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
 
@@ -22,6 +17,8 @@ const askedToFindNone: GuardedWrite = { kind: 'assert-no-match', query: { type: 
 const STALE = new FhirError('precondition-failed', 'Another version', { details: { index: 7 } });
 const TAKEN = new FhirError('conflict', 'Held in Project/other', { details: { index: 7, holder: 'Patient/q' } });
 const member = { kind: 'member', project: 'clinic' } as Caller;
+
+type CommitFailure = NonNullable<ReturnType<typeof commitFailure>>;
 
 const failure = (error: FhirError, step: CommitFailure['step'], write: GuardedWrite = asked): CommitFailure => ({
   error,

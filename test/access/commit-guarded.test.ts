@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { type AnyResource, type Caller, FhirError, MemoryStore, systemCaller } from '../../src/index.js';
-import type { CommitOptions, GuardedResult, GuardedWrite } from '../../src/access/contract.js';
+import type { GuardedResult, GuardedWrite } from '../../src/access/contract.js';
+import type { CommitOptions } from '../../src/store/call-options.js';
 import { guardStore } from '../../src/access/guarded-store.js';
 import { forgetFhirPath } from '../../src/fhirpath/library.js';
 import { codeOf, faultOf, signedIn, system } from '../repository/harness.js';

@@ -46,7 +46,7 @@ async function open(membership: Membership = {}) {
 
 async function traced(store: ResourceStore, caller: Caller, writes: readonly GuardedWrite[], options?: CallOptions) {
   const trace = new AccessTrace(R4);
-  const results = await guardStore(store, caller, trace).commit(writes, options);
+  const results = await guardStore(store, caller, { trace }).commit(writes, options);
   return { trace, results, patients: (await trace.facts()).patients?.ids.toSorted() };
 }
 

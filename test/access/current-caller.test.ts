@@ -1,8 +1,8 @@
 import type { ProjectMembership } from '@medplum/fhirtypes';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FhirError, type MemberCaller, MemoryStore, type ResourceStore, systemCaller } from '../../src/index.js';
-import { type CallOptions, SERVER_SCOPE, type StoreRemoval, type Write } from '../../src/store.js';
-import { currentCaller, type StillMay, storeWhile } from '../../src/access/sign-in/current-caller.js';
+import { SERVER_SCOPE, type StoreRemoval, type Write } from '../../src/store.js';
+import { currentCaller, writesWhile } from '../../src/access/sign-in/current-caller.js';
 import { ALL } from '../../src/search/criteria/criteria.js';
 import { codeOf, faultOf, signedIn, system } from '../repository/harness.js';
 import { storeWith } from '../support/store-with.js';
@@ -48,10 +48,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('a store that works only while its caller is an administrator', () => {
+describe('writes while their caller is an administrator', () => {
   test('commits the given writes, and returns only their results', async () => {
     const { store, caller } = await administrator();
-    const results = await storeWhile(store, caller, isAdmin).commit([put('a'), put('b')]);
+    const results = await writesWhile(store, caller, isAdmin).commit([put('a'), put('b')]);
     expect(results.map((one) => one.kind === 'put' && one.resource.id)).toEqual(['a', 'b']);
     expect(await patients(store)).toEqual(['a', 'b']);
   });
@@ -62,17 +62,17 @@ describe('a store that works only while its caller is an administrator', () => {
   ])('commits nothing after %s', async (_, code, more) => {
     const { store, caller, change, before } = await administrator();
     before(() => change(more));
-    expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')]))).toBe(code);
+    expect(await codeOf(writesWhile(store, caller, isAdmin).commit([put('a')]))).toBe(code);
     expect(await patients(store)).toEqual([]);
   });
 
   test('commits nothing after its rights are restricted, in the millisecond in which they were read', async () => {
     const { store, caller, change, before } = await administrator();
-    const isUnrestricted: StillMay = ({ bound }) => !bound;
+    const isUnrestricted = ({ bound }: MemberCaller): boolean => !bound;
     const narrow = { resourceType: 'AccessPolicy', id: 'narrow', resource: [{ resourceType: 'Patient' }] } as const;
     await (await system(store)).update(narrow as never);
     before(() => change({ accessPolicy: { reference: 'AccessPolicy/narrow' } }));
-    expect(await codeOf(storeWhile(store, caller, isUnrestricted).commit([put('a')]))).toBe('forbidden');
+    expect(await codeOf(writesWhile(store, caller, isUnrestricted).commit([put('a')]))).toBe('forbidden');
     expect(await patients(store)).toEqual([]);
   });
 
@@ -84,7 +84,7 @@ describe('a store that works only while its caller is an administrator', () => {
       const removal = (project: string): Write => ({ kind: 'delete', key: { ...key, project } });
       if (!listed) await store.commit([removal(SERVER_SCOPE)]);
       before(() => store.commit([removal('clinic'), removal(SERVER_SCOPE)]));
-      expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')]))).toBe('membership-missing');
+      expect(await codeOf(writesWhile(store, caller, isAdmin).commit([put('a')]))).toBe('membership-missing');
       expect(await patients(store)).toEqual([]);
     },
   );
@@ -98,7 +98,7 @@ describe('a store that works only while its caller is an administrator', () => {
       id: caller.membership,
     }));
     before(() => store.commit([...keys, { project: 'clinic', type, id }].map((key) => ({ kind: 'delete', key }))));
-    expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')]))).toBe('membership-missing');
+    expect(await codeOf(writesWhile(store, caller, isAdmin).commit([put('a')]))).toBe('membership-missing');
     expect(await patients(store)).toEqual([]);
   });
 
@@ -107,29 +107,22 @@ describe('a store that works only while its caller is an administrator', () => {
     await store.commit([
       { kind: 'delete', key: { project: SERVER_SCOPE, type: 'ProjectMembership', id: caller.membership } },
     ]);
-    await storeWhile(store, caller, isAdmin).commit([put('a')]);
+    await writesWhile(store, caller, isAdmin).commit([put('a')]);
     expect(await patients(store)).toEqual(['a']);
   });
 
   test('reports the position of the write that failed', async () => {
     const { store, caller } = await administrator();
     for (const [index, writes] of [[put('a', '7')], [put('a'), put('b', '7')]].entries()) {
-      const fault = await faultOf(storeWhile(store, caller, isAdmin).commit(writes));
+      const fault = await faultOf(writesWhile(store, caller, isAdmin).commit(writes));
       expect([fault.code, fault.details?.['index']]).toEqual(['precondition-failed', index]);
     }
   });
 
-  test('offers the members of the store, and no more', async () => {
+  test('removes only where the store removes, and are the store of trusted code', async () => {
     const { store, caller } = await administrator();
-    const whole = storeWhile(store, caller, isAdmin);
-    await store.commit([put('a')]);
-    const query = { project: 'clinic', type: 'Patient', limit: 5 };
-    expect(await whole.typeHistory!(query)).toEqual(await store.typeHistory!(query));
-    expect(await whole.typeHistory!(query)).toHaveLength(1);
-    expect(await whole.accessEpoch!()).toBe(await store.accessEpoch!());
-    const plain = storeWhile(storeWith(store, {}), caller, isAdmin);
-    expect([plain.typeHistory, plain.removal, plain.accessEpoch]).toEqual([undefined, undefined, undefined]);
-    expect(storeWhile(store, systemCaller('clinic'), isAdmin)).toBe(store);
+    expect(writesWhile(storeWith(store, {}), caller, isAdmin).removal).toBeUndefined();
+    expect(writesWhile(store, systemCaller('clinic'), isAdmin)).toBe(store);
   });
 
   test('removes only while the rights exist, with the options of the call', async () => {
@@ -141,45 +134,42 @@ describe('a store that works only while its caller is an administrator', () => {
         (...args: unknown[]) => (calls.push([name, ...args]), Promise.resolve(name)),
     });
     const options = { signal: new AbortController().signal };
-    const epoch = (given?: CallOptions): Promise<string> => (calls.push(['accessEpoch', given]), Promise.resolve('e'));
-    const whole = storeWhile(storeWith(store, { removal, accessEpoch: epoch }), caller, isAdmin);
+    const whole = writesWhile(storeWith(store, { removal }), caller, isAdmin);
     const request = { project: 'clinic' } as never;
     const purge = (): Promise<unknown> => whole.removal!.purgeHistory(request, options);
     const remove = (): Promise<unknown> => whole.removal!.removeProject('clinic', options);
     const scrub = (): Promise<unknown> => whole.removal!.scrub(options);
     expect([await purge(), await remove(), await scrub()]).toEqual(['purgeHistory', 'removeProject', 'scrub']);
-    expect(await whole.accessEpoch!(options)).toBe('e');
     const all = [
       ['purgeHistory', request, options],
       ['removeProject', 'clinic', options],
       ['scrub', options],
-      ['accessEpoch', options],
     ];
     expect(calls).toEqual(all);
     await change({ admin: false });
     expect([await codeOf(purge()), await codeOf(remove())]).toEqual(['forbidden', 'forbidden']);
     expect(calls).toEqual(all);
     await scrub();
-    expect(calls).toHaveLength(5);
+    expect(calls).toHaveLength(4);
   });
 
   test('checks only that the caller is still an administrator', async () => {
     const { store } = await administrator();
     const caller = await signedIn(store);
-    await storeWhile(store, caller, () => true).commit([put('a')]);
+    await writesWhile(store, caller, () => true).commit([put('a')]);
     expect(await patients(store)).toEqual(['a']);
   });
 
   test('commits if a change leaves the caller an administrator', async () => {
     const { store, caller, change, before } = await administrator();
     before(() => change({ userName: 'ann' }));
-    await storeWhile(store, caller, isAdmin).commit([put('a')]);
+    await writesWhile(store, caller, isAdmin).commit([put('a')]);
     expect(await patients(store)).toEqual(['a']);
   });
 
   test('reports which of the writes failed', async () => {
     const { store, caller } = await administrator();
-    const fault = await faultOf(storeWhile(store, caller, isAdmin).commit([put('a'), put('b', '9')]));
+    const fault = await faultOf(writesWhile(store, caller, isAdmin).commit([put('a'), put('b', '9')]));
     expect([fault.code, fault.details?.['index']]).toEqual(['precondition-failed', 1]);
   });
 
@@ -187,7 +177,7 @@ describe('a store that works only while its caller is an administrator', () => {
     const { store, caller } = await administrator();
     const error = new Error('disk full');
     vi.spyOn(store, 'commit').mockRejectedValueOnce(error);
-    await expect(storeWhile(store, caller, isAdmin).commit([put('a')])).rejects.toBe(error);
+    await expect(writesWhile(store, caller, isAdmin).commit([put('a')])).rejects.toBe(error);
   });
 
   test('gives up if the membership never stops changing, or if it is aborted', async () => {
@@ -195,7 +185,7 @@ describe('a store that works only while its caller is an administrator', () => {
     const cause = new FhirError('precondition-failed', 'x', { details: { index: 0 } });
     const abort = new AbortController();
     const spy = vi.spyOn(store, 'commit').mockRejectedValue(cause);
-    expect(await faultOf(storeWhile(store, caller, isAdmin).commit([put('a')]))).toMatchObject({
+    expect(await faultOf(writesWhile(store, caller, isAdmin).commit([put('a')]))).toMatchObject({
       code: 'unavailable',
       message: 'The membership of the caller keeps changing; try again',
       cause,
@@ -206,40 +196,22 @@ describe('a store that works only while its caller is an administrator', () => {
       abort.abort();
       return Promise.reject(cause);
     });
-    expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')], { signal }))).toBe('aborted');
+    expect(await codeOf(writesWhile(store, caller, isAdmin).commit([put('a')], { signal }))).toBe('aborted');
     expect(spy).toHaveBeenCalledTimes(51);
     expect(spy).toHaveBeenLastCalledWith(expect.anything(), { signal });
-    expect(await codeOf(storeWhile(store, caller, isAdmin).commit([put('a')], { signal }))).toBe('aborted');
+    expect(await codeOf(writesWhile(store, caller, isAdmin).commit([put('a')], { signal }))).toBe('aborted');
     expect(spy).toHaveBeenCalledTimes(51);
-  });
-
-  test.each([
-    ['read', 2],
-    ['search', 2],
-    ['searchByReference', 4],
-    ['history', 3],
-    ['watch', 2],
-    ['close', 0],
-  ] as const)('is the same store for %s', async (method, count) => {
-    const { store, caller } = await administrator();
-    const answer = {};
-    const spy = vi.fn(() => answer);
-    const held = storeWhile(Object.assign(store, { [method]: spy }), caller, isAdmin);
-    const given = [1, 2, 3, 4].slice(0, count);
-    expect(await (held[method] as (...args: unknown[]) => unknown)(...given)).toBe(answer);
-    expect(spy).toHaveBeenCalledExactlyOnceWith(...given);
-    expect(held).toMatchObject({ model: store.model, maxResourceBytes: store.maxResourceBytes });
   });
 });
 
 describe('the current caller', () => {
   test('has the current rights of its membership', async () => {
     const { store, caller, change } = await administrator();
-    const still = await currentCaller(store, caller, isAdmin);
+    const still = await currentCaller(store, caller, isAdmin, undefined);
     expect(still).toMatchObject({ kind: 'member', membership: caller.membership, admin: true });
     await change({ admin: false });
-    expect(await currentCaller(store, caller, () => true)).toMatchObject({ admin: false });
-    expect(await faultOf(currentCaller(store, caller, isAdmin))).toMatchObject({
+    expect(await currentCaller(store, caller, () => true, undefined)).toMatchObject({ admin: false });
+    expect(await faultOf(currentCaller(store, caller, isAdmin, undefined))).toMatchObject({
       code: 'forbidden',
       message: 'The caller may not do this any more: its membership has changed since it signed in',
     });
@@ -248,7 +220,7 @@ describe('the current caller', () => {
   test('is not the person who received its membership later', async () => {
     const { store, caller, change } = await administrator();
     await change({ user: { reference: 'User/other' } });
-    expect(await faultOf(currentCaller(store, caller, isAdmin))).toMatchObject({
+    expect(await faultOf(currentCaller(store, caller, isAdmin, undefined))).toMatchObject({
       code: 'membership-missing',
       message: `ProjectMembership/${caller.membership} was not found`,
     });
@@ -257,7 +229,7 @@ describe('the current caller', () => {
   test('is unchanged for trusted code', async () => {
     const { store } = await administrator();
     const trusted = systemCaller('clinic');
-    expect(await currentCaller(store, trusted, () => false)).toBe(trusted);
-    expect(storeWhile(store, trusted, () => false)).toBe(store);
+    expect(await currentCaller(store, trusted, () => false, undefined)).toBe(trusted);
+    expect(writesWhile(store, trusted, () => false)).toBe(store);
   });
 });

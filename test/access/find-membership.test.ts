@@ -172,7 +172,10 @@ describe('signing in', () => {
     const store = await clinic({ 'clinic|ProjectMembership|m': { ...ANN, ...POLICY } });
     const caller = await signIn(store, M, { requirePolicy: true });
     await change(store, 'clinic|ProjectMembership|m', ANN);
-    expect((await faultOf(currentCaller(store, caller, () => true))).code).toBe('policy-required');
-    expect(await currentCaller(store, { ...caller }, () => true)).toMatchObject({ membership: 'm', bound: false });
+    expect((await faultOf(currentCaller(store, caller, () => true, undefined))).code).toBe('policy-required');
+    expect(await currentCaller(store, { ...caller }, () => true, undefined)).toMatchObject({
+      membership: 'm',
+      bound: false,
+    });
   });
 });

@@ -206,7 +206,7 @@ describe('a narrowed caller', () => {
     let now = Date.parse('2030-01-01T00:00:00Z');
     const caller = await signIn(store, { membership: doctor.membership }, { clock: () => new Date(now) });
     const narrowed = narrowCaller(caller, { patient: 'ann' });
-    const again = await currentCaller(store, narrowed, () => true);
+    const again = await currentCaller(store, narrowed, () => true, undefined);
     expect(await finds(store, again)).toBe('ann ann-lab ann-vital');
     await updateMember(doctor.membership, { active: false }, { store, caller: systemCaller('clinic') });
     now += 5_000;

@@ -98,7 +98,7 @@ describe('the session of a caller', () => {
 
   test('also ends for a caller derived from the current rights', async () => {
     const { store, change, time, caller } = await session();
-    const again = await currentCaller(store, caller, () => true);
+    const again = await currentCaller(store, caller, () => true, undefined);
     await change({ active: false });
     time.now += 5_000;
     expect(await codeOf(guardStore(store, again).read([KEY]))).toBe('membership-inactive');

@@ -377,7 +377,7 @@ overStores('a revoked session', (open) => {
       ],
     });
     await mine.update(own);
-    expect((await faultOf(currentCaller(store, caller, () => true))).code).toBe('session-ended');
+    expect((await faultOf(currentCaller(store, caller, () => true, undefined))).code).toBe('session-ended');
   });
 });
 

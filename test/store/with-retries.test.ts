@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { FhirError } from '../../src/index.js';
-import { Overtaken, withRetries, type Attempt } from '../../src/store/with-retries.js';
+import { Overtaken, withRetries } from '../../src/store/with-retries.js';
+
+type Attempt = Parameters<Parameters<typeof withRetries>[1]>[0];
 
 /** Work that is overtaken this often. */
 function overtaken(times: number, seen: Attempt[]): (attempt: Attempt) => Promise<string | Overtaken> {

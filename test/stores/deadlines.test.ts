@@ -16,9 +16,12 @@ import {
   importNdjson,
   initialize,
   invite,
+  listMemberships,
+  listProjects,
   MemoryStore,
   removeMember,
   type ResourceStore,
+  revokeSessions,
   rotateClientSecret,
   searchMembers,
   serverCaller,
@@ -26,6 +29,7 @@ import {
   systemCaller,
   updateMember,
   verifyClientSecret,
+  whoAmI,
 } from '../../src/index.js';
 import { SqliteStore } from '../../src/sqlite.js';
 import type { CallOptions } from '../../src/store.js';
@@ -42,7 +46,7 @@ interface SeenCall {
 function noting(store: ResourceStore): { readonly store: ResourceStore; readonly calls: SeenCall[] } {
   const calls: SeenCall[] = [];
   const note = (method: string, options: CallOptions | undefined): CallOptions | undefined => {
-    calls.push({ method, options });
+    calls.push({ method, options: options && { ...options } });
     return options;
   };
   return {
@@ -101,6 +105,14 @@ describe('every call of an operation has its deadline', () => {
 
   test.each<readonly [string, (clinic: Clinic) => Promise<unknown>, string]>([
     ['sign-in', ({ store, membership }) => signIn(store, { membership: membership.id }, { limits }), 'read'],
+    [
+      'list of memberships',
+      ({ store, membership }) => listMemberships({ user: membership.user.reference! }, { store, limits }),
+      'search',
+    ],
+    ['identity of a caller', ({ store, first }) => whoAmI(first.caller, { store, limits }), 'read'],
+    ['list of projects', ({ store }) => listProjects('', { store, caller: serverCaller(), limits }), 'search'],
+    ['end of sessions', ({ membership, admin }) => revokeSessions({ membership: membership.id }, admin), 'commit'],
     ['invite', ({ project, admin }) => invite(project, { ...person, email: 'bo@example.org' }, admin), 'commit'],
     [
       'search for members',
@@ -200,6 +212,19 @@ describe('every call of an operation has its deadline', () => {
     await operation(on);
     expect(on.calls.map((call) => call.method)).toContain(method);
     expect(on.calls.filter(({ options }) => options?.deadline === undefined)).toEqual([]);
+  });
+
+  test('nothing ends an operation on a project after its commit', async () => {
+    const { calls, project, admin } = await opened;
+    calls.length = 0;
+    const host = new AbortController();
+    const context = { ...admin, signal: host.signal, mailer: { send: () => Promise.resolve() } };
+    const { email } = await invite(project, { ...person, email: 'cy@example.org' }, context);
+    expect(email.status).toBe('sent');
+    const written = calls.findLastIndex(({ method }) => method === 'commit');
+    expect(calls.slice(0, written + 1).every(({ options }) => options?.signal !== undefined)).toBe(true);
+    const later = calls.slice(written + 1).map(({ options }) => [options?.signal, options?.deadline]);
+    expect(new Set(later.flat())).toEqual(new Set([undefined]));
   });
 
   test('without a limit there is no deadline, and GraphQL has its own', async () => {

@@ -217,10 +217,10 @@ test('for a policy a terminology searches the project, all of it up to 1,000 res
       }),
     );
   await write(1_000);
-  const search = searchForPolicy(store, 'clinic', undefined, new Set());
+  const search = searchForPolicy(store, 'clinic', undefined, new Set(), undefined);
   expect((await search('CodeSystem', { kind: 'id', ids: ['c7'] })).map(({ id }) => id)).toEqual(['c7']);
   expect(await search('CodeSystem', ALL)).toHaveLength(1_000);
-  expect(await searchForPolicy(store, 'other', undefined, new Set())('CodeSystem', ALL)).toEqual([]);
+  expect(await searchForPolicy(store, 'other', undefined, new Set(), undefined)('CodeSystem', ALL)).toEqual([]);
   await write(1_001);
   await expect(search('CodeSystem', ALL)).rejects.toMatchObject({ code: 'too-costly' });
 });

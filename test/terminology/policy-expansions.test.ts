@@ -49,7 +49,7 @@ describe('the criteria of a policy', () => {
   ])('are expanded: %s', async (criteria, request) => {
     const { store, asked, contexts } = open();
     const grant = grantOf(rule(undefined), rule(7), rule(criteria));
-    const expanded = await withPolicyExpansions(store, 'clinic', grant, undefined);
+    const expanded = await withPolicyExpansions(store, 'clinic', grant, undefined, undefined);
     expect(asked).toEqual([request]);
     expect(contexts[0]!.project).toBe('clinic');
     expect(await contexts[0]!.search('ValueSet', ALL)).toEqual([]);
@@ -58,7 +58,7 @@ describe('the criteria of a policy', () => {
 
   test('of a rule for all types are expanded for each type that can have them, once', async () => {
     const { store, asked } = open();
-    await withPolicyExpansions(store, 'clinic', grantOf(rule('*?gender:in=urn:set', '*')), undefined);
+    await withPolicyExpansions(store, 'clinic', grantOf(rule('*?gender:in=urn:set', '*')), undefined, undefined);
     expect(asked).toEqual([SET]);
   });
 
@@ -71,7 +71,7 @@ describe('the criteria of a policy', () => {
     });
     for (const resourceType of ['Observation', '*']) {
       const grant = grantOf(rule(undefined, resourceType), rule(`${resourceType}?status=final`, resourceType));
-      expect(await withPolicyExpansions({ ...store, model }, 'clinic', grant, undefined)).toBe(grant);
+      expect(await withPolicyExpansions({ ...store, model }, 'clinic', grant, undefined, undefined)).toBe(grant);
     }
     expect(asked).toEqual([]);
   });
@@ -83,7 +83,7 @@ describe('the criteria of a policy', () => {
       rule('Patient?code:in=urn:set'),
       rule('*?gender:in=urn:set'),
     );
-    expect(await withPolicyExpansions(store, 'clinic', broken, undefined)).toBe(broken);
+    expect(await withPolicyExpansions(store, 'clinic', broken, undefined, undefined)).toBe(broken);
     expect(asked).toEqual([]);
   });
 });
@@ -95,7 +95,7 @@ describe('an error of the terminology', () => {
     'that a retry does not change refuses the policy: %s',
     async (code) => {
       const { store } = open(() => Promise.reject(new FhirError(code, 'Their words')));
-      const fault = await faultOf(withPolicyExpansions(store, 'clinic', grantOf(criteria), undefined));
+      const fault = await faultOf(withPolicyExpansions(store, 'clinic', grantOf(criteria), undefined, undefined));
       expect([fault.code, fault.message, fault.details, fault.issues]).toEqual([
         'policy-invalid',
         'AccessPolicy/a, resource: Their words',
@@ -108,7 +108,7 @@ describe('an error of the terminology', () => {
   test('of another kind is passed on', async () => {
     for (const error of [new FhirError('unavailable', 'down'), new FhirError('aborted', 'over')]) {
       const { store } = open(() => Promise.reject(error));
-      expect(await faultOf(withPolicyExpansions(store, 'clinic', grantOf(criteria), undefined))).toBe(error);
+      expect(await faultOf(withPolicyExpansions(store, 'clinic', grantOf(criteria), undefined, undefined))).toBe(error);
     }
   });
 });

@@ -4,14 +4,12 @@ import { elementsOf, type AnyResource } from '../../fhir/resource.js';
 import { ALL } from '../../search/criteria/criteria.js';
 import type { StoreContext } from '../../store/store.js';
 import { everyMatch } from '../../store/every-page.js';
-import type { ResourceStore } from '../../store/store.js';
-import { withCallOptions } from '../../store/store-view.js';
 import type { MemberCaller } from '../caller.js';
 import { decide } from '../decide.js';
 import { hiddenByAll } from '../fields/mask-resource.js';
 import { ALL_INTERACTIONS, type Interaction } from '../rule.js';
 import type { ResourceRef } from '../sign-in/find-membership.js';
-import { signIn, signInAgain } from '../sign-in/sign-in.js';
+import { callerOfMember, signInAgain } from '../sign-in/sign-in.js';
 
 /** The access of one member. */
 export interface MemberAccess {
@@ -69,24 +67,23 @@ export async function* accessMatrix(
   project: ResourceRef,
   context: AccessMatrixContext,
 ): AsyncGenerator<MemberAccess, void, undefined> {
-  const { signal, types = context.store.model.resourceTypes } = context;
-  const store = withCallOptions(context.store, () => ({ signal }));
+  const { store, signal, types = store.model.resourceTypes } = context;
   const id = idOf(project, 'Project');
   if (id === undefined) throw new FhirError('invalid', 'accessMatrix needs the id of a project');
   const unknown = types.find((type) => !store.model.isResourceType(type));
   if (unknown !== undefined) throw new FhirError('invalid', 'accessMatrix needs names of resource types');
   const query = { project: id, type: 'ProjectMembership', criteria: ALL };
   for await (const { resource } of everyMatch(PAGE, (page, budget) =>
-    store.search({ ...query, ...page }, { budget }),
+    store.search({ ...query, ...page }, { signal, budget }),
   )) {
-    yield await accessOf(store, resource, types);
+    yield await accessOf(context, resource, types);
   }
 }
 
 const PAGE = 200;
 
 async function accessOf(
-  store: ResourceStore,
+  { store, signal }: StoreContext,
   membership: AnyResource,
   types: readonly string[],
 ): Promise<MemberAccess> {
@@ -97,9 +94,9 @@ async function accessOf(
     admin: admin === true,
   };
   try {
-    const caller = await signIn(store, { membership: membership.id! }, { issuedAt: 'now' });
+    const caller = await callerOfMember(store, membership.id!, { signal });
     const access = accessByType(caller, types);
-    const emergency = await inEmergency(store, caller, types, access);
+    const emergency = await inEmergency({ store, signal }, caller, types, access);
     return { ...member, bound: caller.bound, access, emergency };
   } catch (error) {
     if (!(error instanceof FhirError) || error.status >= 500) throw error;
@@ -109,14 +106,14 @@ async function accessOf(
 
 /** The access that `breakGlass` would grant. It writes no record, because the caller does not leave this function. */
 async function inEmergency(
-  store: ResourceStore,
+  { store, signal }: StoreContext,
   caller: MemberCaller,
   types: readonly string[],
   otherwise: AccessByType,
 ): Promise<AccessByType | undefined> {
   const until = new Date(Date.now() + 3_600_000).toISOString();
   try {
-    const { caller: broken } = await signInAgain(store, caller, { reason: 'access matrix', until });
+    const { caller: broken } = await signInAgain(store, caller, { signal }, { reason: 'access matrix', until });
     const access = Object.entries(accessByType(broken, types));
     return Object.fromEntries(access.filter(([type, one]) => !isSame(one, otherwise[type])));
   } catch (error) {

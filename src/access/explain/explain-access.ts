@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { and, childrenOf, type Criteria, refersTo } from '../../search/criteria/criteria.js';
+import type { CallOptions } from '../../store/call-options.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { StoredResource } from '../../store/stored-resource.js';
 import { assertCaller, type Caller, homeOf, type MemberCaller } from '../caller.js';
@@ -8,7 +9,7 @@ import { decide, isUnrestricted } from '../decide.js';
 import { grantsOf } from '../evaluate/granting-rules.js';
 import { resolveMemberUsers } from '../evaluate/member-users.js';
 import type { CallLimits } from '../limits/call-limits.js';
-import { withinLimits } from '../operation.js';
+import { type InCall, withinLimits } from '../operation.js';
 import { type AccessRule, ALL_INTERACTIONS, type Interaction, type RuleCondition } from '../rule.js';
 
 /** Why a caller may or may not do something with resources of a type. */
@@ -88,18 +89,19 @@ export async function explainAccess(
 
 async function explain(
   question: AccessQuestion,
-  { store, caller: askedBy }: ExplainAccessContext,
+  { store, caller: askedBy, call }: InCall<ExplainAccessContext>,
 ): Promise<AccessExplanation> {
   const { type, id, of: caller = askedBy } = question;
   assertCaller(askedBy);
   assertCaller(caller);
   if (!store.model.isResourceType(type))
     throw new FhirError('invalid', 'explainAccess needs the name of a resource type');
-  const subject = caller.kind !== 'member' || id === undefined ? undefined : await findSubject(store, caller, type, id);
+  const isAbout = caller.kind === 'member' && id !== undefined;
+  const subject = isAbout ? await findSubject(store, caller, type, id, call) : undefined;
+  const of = { store, caller, askedBy, project: homeOf(type, caller), type, call };
   const entries = await Promise.all(
     ALL_INTERACTIONS.map(
-      async (interaction) =>
-        [interaction, await explainInteraction(store, caller, askedBy, type, subject, interaction)] as const,
+      async (interaction) => [interaction, await explainInteraction({ ...of, interaction }, subject)] as const,
     ),
   );
   const interactions = Object.fromEntries(entries) as unknown as AccessExplanation['interactions'];
@@ -119,38 +121,46 @@ interface Subject {
 }
 
 /** A missing resource causes the same store calls, so that timing does not reveal its absence. */
-async function findSubject(store: ResourceStore, caller: MemberCaller, type: string, id: string): Promise<Subject> {
+async function findSubject(
+  store: ResourceStore,
+  caller: MemberCaller,
+  type: string,
+  id: string,
+  call: CallOptions,
+): Promise<Subject> {
   const project = homeOf(type, caller);
-  const found = (await store.read([{ project, type, id }]))[0]!;
+  const found = (await store.read([{ project, type, id }], call))[0]!;
   const row = found.status === 'found' ? found : null;
   const rules = new Map<AccessRule, AccessRule>();
   for (const rule of caller.rules.rulesFor(type)) {
-    rules.set({ ...rule, criteria: await resolveMemberUsers(store, caller, rule.criteria, undefined) }, rule);
+    rules.set({ ...rule, criteria: await resolveMemberUsers(store, caller, rule.criteria, call) }, rule);
   }
-  const granted = await grantsOf(store, project, type, [...rules.keys()], row === null ? [] : [row], undefined, [id]);
+  const granted = await grantsOf(store, project, type, [...rules.keys()], row === null ? [] : [row], call, [id]);
   return {
     row,
     deleted: found.status === 'gone',
     granted: new Set(granted.flatMap((one) => one.rules.map((rule) => rules.get(rule)!))),
-    bindsCaller: type === 'AccessPolicy' && (await bindsCaller(store, caller, id)),
+    bindsCaller: type === 'AccessPolicy' && (await bindsCaller(store, caller, id, call)),
   };
 }
 
-async function bindsCaller(store: ResourceStore, caller: MemberCaller, id: string): Promise<boolean> {
+async function bindsCaller(
+  store: ResourceStore,
+  caller: MemberCaller,
+  id: string,
+  call: CallOptions,
+): Promise<boolean> {
   const { project, membership } = caller;
   const criteria = and([{ kind: 'id', ids: [membership] }, refersTo('access-policy', { type: 'AccessPolicy', id })]);
-  const { matches } = await store.search({ project, type: 'ProjectMembership', criteria, limit: 1 });
+  const { matches } = await store.search({ project, type: 'ProjectMembership', criteria, limit: 1 }, call);
   return matches.length > 0;
 }
 
 async function explainInteraction(
-  store: ResourceStore,
-  caller: Caller,
-  askedBy: Caller,
-  type: string,
+  question: InteractionQuestion,
   subject: Subject | undefined,
-  interaction: Interaction,
 ): Promise<InteractionExplanation> {
+  const { caller, type, interaction } = question;
   // Criteria that never hold, because a parameter has no value, grant nothing.
   const rules = (decide(caller, type, interaction) ?? []).filter(({ criteria }) => criteria.kind !== 'none');
   const about = interaction === 'create' ? undefined : subject;
@@ -158,7 +168,6 @@ async function explainInteraction(
   const others = caller.kind !== 'member' ? [] : caller.rules.rulesFor(type).filter((rule) => !granting.includes(rule));
   const reasons: DenialReason[] = [];
   for (const rule of others) {
-    const question = { store, caller, askedBy, project: homeOf(type, caller), type, interaction };
     const because = isBound(about, interaction)
       ? ['it binds the caller itself; only another administrator changes it']
       : await denialReasons(rule, about?.row, question);
@@ -221,8 +230,8 @@ function sentence(interaction: Interaction, subject: string, found: InteractionE
   return `${interaction} ${subject}: allowed by ${found.by.join('; ')}${hidden}${constraints}`;
 }
 
-/** The denial to be explained. */
-interface DeniedQuestion {
+/** The interaction to be explained. */
+interface InteractionQuestion {
   readonly store: ResourceStore;
   readonly caller: Caller;
   /** The reader of the answer. */
@@ -231,6 +240,7 @@ interface DeniedQuestion {
   readonly project: string;
   readonly type: string;
   readonly interaction: Interaction;
+  readonly call: CallOptions;
 }
 
 /**
@@ -245,7 +255,7 @@ interface DeniedQuestion {
 async function denialReasons(
   rule: AccessRule,
   row: StoredResource | null | undefined,
-  question: DeniedQuestion,
+  question: InteractionQuestion,
 ): Promise<string[]> {
   if (!rule.interactions.has(question.interaction)) {
     const { narrowed } = rule;
@@ -277,15 +287,15 @@ async function holds(
   condition: Criteria,
   rule: AccessRule,
   row: StoredResource,
-  { store, caller, project, type }: DeniedQuestion,
+  { store, caller, project, type, call }: InteractionQuestion,
 ): Promise<boolean> {
-  const criteria = await resolveMemberUsers(store, caller, condition, undefined);
-  const [granted] = await grantsOf(store, project, type, [{ ...rule, criteria }], [row]);
+  const criteria = await resolveMemberUsers(store, caller, condition, call);
+  const [granted] = await grantsOf(store, project, type, [{ ...rule, criteria }], [row], call);
   return granted!.rules.length > 0;
 }
 
 /** Callers who read every type used in the criteria, without hidden fields, learn nothing new. */
-function mayKnow({ caller, askedBy, type }: DeniedQuestion, criteria: Criteria): boolean {
+function mayKnow({ caller, askedBy, type }: InteractionQuestion, criteria: Criteria): boolean {
   if (askedBy.kind === 'server') return true;
   if (askedBy.project !== caller.project) return false;
   if (askedBy.kind === 'system') return true;

@@ -4,7 +4,6 @@ import { FhirError } from '../../fhir/error.js';
 import { referenceTo } from '../../fhir/reference.js';
 import { warn } from '../../platform/runtime.js';
 import type { ResourceStore } from '../../store/store.js';
-import { withCallOptions } from '../../store/store-view.js';
 import { audited, auditedCaller } from '../operation.js';
 import { assertCaller, type Caller, type MemberCaller } from '../caller.js';
 import { signInAgain } from './sign-in.js';
@@ -75,8 +74,7 @@ export function breakGlass(caller: Caller, options: BreakGlassOptions): Promise<
     const emergency = emergencyOf(options);
     facts.reason = emergency.reason;
     const { signal, clock } = options;
-    const asked = withCallOptions(store, () => ({ signal }));
-    const broken = (await signInAgain(asked, caller, { ...emergency, clock })).caller;
+    const broken = (await signInAgain(store, caller, { signal }, { ...emergency, clock })).caller;
     facts.who = auditedCaller(broken);
     return broken;
   }).then(async (broken) => {

@@ -4,8 +4,7 @@ import { and, type Criteria, not, notLastUpdatedAt } from '../../search/criteria
 import type { CallOptions } from '../../store/call-options.js';
 import type { StoreRemoval } from '../../store/removal.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
-import type { ResourceStore } from '../../store/store.js';
-import { viewOf, withCallOptions } from '../../store/store-view.js';
+import type { ResourceStore, StoreWrites } from '../../store/store.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { Write, WriteResult } from '../../store/write.js';
 import type { Caller, MemberCaller } from '../caller.js';
@@ -13,7 +12,7 @@ import { failedIndex, withIndex } from '../contract.js';
 import { type CurrentMember, signInAgain } from './sign-in.js';
 
 /** Whether a caller in its current state is still allowed to proceed. */
-export type StillMay = (caller: MemberCaller) => boolean;
+type StillMay = (caller: MemberCaller) => boolean;
 
 /**
  * The caller with the current state of its membership. A caller has the rights of its sign-in; administrators grant
@@ -26,18 +25,19 @@ export async function currentCaller<Kind extends Caller>(
   store: ResourceStore,
   caller: Kind,
   stillMay: StillMay,
+  call: CallOptions | undefined,
 ): Promise<Kind | MemberCaller> {
-  return caller.kind !== 'member' ? caller : (await confirm(store, caller, stillMay)).caller;
+  return caller.kind !== 'member' ? caller : (await confirm(store, caller, stillMay, call)).caller;
 }
 
 /**
- * Wraps a store so that commits require the caller's current rights: its membership is read again before each commit,
- * which fails if that version is no longer current. For trusted code it returns the store itself.
+ * The writes of a caller, which require its current rights: its membership is read again before each commit, which fails
+ * if that version is no longer current. For trusted code it returns the store itself.
  */
-export function storeWhile(store: ResourceStore, caller: Caller, stillMay: StillMay): ResourceStore {
+export function writesWhile(store: ResourceStore, caller: Caller, stillMay: StillMay): StoreWrites {
   if (caller.kind !== 'member') return store;
-  return viewOf(store, {
-    ...(store.removal === undefined ? {} : { removal: removalWhile(store, caller, stillMay) }),
+  return {
+    removal: store.removal && removalWhile(store, caller, stillMay),
     async commit(writes, options): Promise<readonly WriteResult[]> {
       return withRetries({ attempts: ATTEMPTS.members, signal: options?.signal }, async () => {
         const checks = checksOf(await confirm(store, caller, stillMay, options));
@@ -54,7 +54,7 @@ export function storeWhile(store: ResourceStore, caller: Caller, stillMay: Still
         }
       });
     },
-  });
+  };
 }
 
 /** Removals do not commit: rights are confirmed right before each step. */
@@ -78,9 +78,9 @@ async function confirm(
   store: ResourceStore,
   caller: MemberCaller,
   stillMay: StillMay,
-  options?: CallOptions,
+  options: CallOptions | undefined,
 ): Promise<CurrentMember> {
-  const now = await signInAgain(options === undefined ? store : withCallOptions(store, () => options), caller);
+  const now = await signInAgain(store, caller, options);
   if (stillMay(now.caller)) return now;
   throw new FhirError(
     'forbidden',

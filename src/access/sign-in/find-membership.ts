@@ -2,9 +2,11 @@ import type { AuditedCaller, AuditTarget } from '../../audit/audit-record.js';
 import { FhirError } from '../../fhir/error.js';
 import { nameToId, referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
+import { oncePer } from '../../platform/collections.js';
 import { or, refersTo, type Criteria, ALL } from '../../search/criteria/criteria.js';
+import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
-import type { ResourceStore } from '../../store/store.js';
+import type { ResourceStore, StoreReads } from '../../store/store.js';
 import type { StoredResource } from '../../store/stored-resource.js';
 import { isInactive, readActiveProject, membershipMissing, type FoundMembership } from './member.js';
 
@@ -29,15 +31,14 @@ export type SignInIdentity =
  * Finds the membership of an identity. Inactive ones are considered only if there is no active one. An identity may have
  * more names than it needs, as `listMemberships` and `acceptInvitation` give them; they must be those of one member.
  *
- * @param opened the store as the host opened it
  * @throws FhirError `unauthenticated`, `invalid`, `membership-missing`, `membership-ambiguous`, `project-missing` - see `signIn`
  */
 export async function findMembership(
   store: ResourceStore,
   identity: SignInIdentity,
-  opened: ResourceStore,
+  call: CallOptions | undefined,
 ): Promise<FoundMembership> {
-  const found = await findNamed(store, identity, opened);
+  const found = await findNamed(store, identity, call);
   assertAgrees(found, identity);
   return found;
 }
@@ -45,17 +46,17 @@ export async function findMembership(
 async function findNamed(
   store: ResourceStore,
   identity: SignInIdentity,
-  opened: ResourceStore,
+  call: CallOptions | undefined,
 ): Promise<FoundMembership> {
   if (!isJsonObject(identity)) throw unnamed(identity, 'ProjectMembership', 'ProjectMembership/id');
-  if ('membership' in identity) return membershipById(store, requireId(identity.membership, 'ProjectMembership'));
+  if ('membership' in identity) return membershipById(store, requireId(identity.membership, 'ProjectMembership'), call);
   // Without a project, only the external id names a person everywhere; a token that lacks the claim is refused.
-  if ('externalId' in identity && !('project' in identity)) return membershipInOneProject(store, identity, opened);
+  if ('externalId' in identity && !('project' in identity)) return membershipInOneProject(store, identity, call);
   const project = requireId(identity.project, 'Project');
   const criteria = 'client' in identity ? clientCriteria(identity.client) : personCriteria(identity);
-  const { matches } = await store.search({ project, type: 'ProjectMembership', criteria });
+  const { matches } = await store.search({ project, type: 'ProjectMembership', criteria }, call);
   // Without members, the project itself may be wrong.
-  if (matches.length === 0) await readActiveProject(store, project);
+  if (matches.length === 0) await readActiveProject(store, project, call);
   return { project, membership: chooseMembership(matches, project) };
 }
 
@@ -66,10 +67,10 @@ async function findNamed(
 async function membershipInOneProject(
   store: ResourceStore,
   identity: PersonIdentity,
-  opened: ResourceStore,
+  call: CallOptions | undefined,
 ): Promise<FoundMembership> {
-  const found = await membershipsOf(store, identity, opened);
-  const usable = await usableMemberships(store, found);
+  const found = await membershipsOf(store, identity, call);
+  const usable = await usableMemberships(store, found, call);
   if (usable.length > 1) {
     throw new FhirError(
       'membership-ambiguous',
@@ -103,12 +104,16 @@ function assertAgrees(found: FoundMembership, identity: object): void {
 }
 
 /** A membership lives in its project; the directory above projects has the project's id. */
-async function membershipById(store: ResourceStore, id: string): Promise<FoundMembership> {
-  const [entry] = await store.read([{ project: SERVER_SCOPE, type: 'ProjectMembership', id }]);
+async function membershipById(
+  store: ResourceStore,
+  id: string,
+  call: CallOptions | undefined,
+): Promise<FoundMembership> {
+  const [entry] = await store.read([{ project: SERVER_SCOPE, type: 'ProjectMembership', id }], call);
   if (entry?.status === 'found') {
     const project = nameToId(elementsOf(entry.resource)['project'], 'Project');
     if (project !== undefined) {
-      const [found] = await store.read([{ project, type: 'ProjectMembership', id }]);
+      const [found] = await store.read([{ project, type: 'ProjectMembership', id }], call);
       if (found?.status === 'found') return { project, membership: found.resource };
     }
   }
@@ -151,22 +156,21 @@ export type PersonIdentity = { readonly user: ResourceRef } | { readonly externa
  *
  * Entries that older versions wrote do not name the person. While such entries exist, each project is searched.
  *
- * @param opened the store as the host opened it. A complete directory of it is remembered until access may have changed
  * @throws FhirError `unauthenticated`, `invalid` - the identity is empty
  */
 export async function membershipsOf(
-  store: ResourceStore,
+  store: StoreReads,
   identity: PersonIdentity,
-  opened: ResourceStore,
+  call: CallOptions | undefined,
 ): Promise<readonly FoundMembership[]> {
   const criteria = personCriteria(identity);
-  if (!(await isComplete(store, opened))) return searchEachProject(store, criteria);
-  const { matches } = await store.search({ project: SERVER_SCOPE, type: 'ProjectMembership', criteria });
+  if (!(await isComplete(store, call))) return searchEachProject(store, criteria, call);
+  const { matches } = await store.search({ project: SERVER_SCOPE, type: 'ProjectMembership', criteria }, call);
   const keys = matches.flatMap(({ resource }) => {
     const project = nameToId(elementsOf(resource)['project'], 'Project');
     return project === undefined ? [] : [{ project, type: 'ProjectMembership', id: resource.id! }];
   });
-  const found = await store.read(keys);
+  const found = await store.read(keys, call);
   return found.flatMap((one, index) =>
     one.status === 'found' ? [{ project: keys[index]!.project, membership: one.resource }] : [],
   );
@@ -179,12 +183,16 @@ function personCriteria(identity: PersonIdentity): Criteria {
   return { kind: 'match', parameter: 'external-id', test: { kind: 'string', comparator: 'exact', text } };
 }
 
-async function searchEachProject(store: ResourceStore, criteria: Criteria): Promise<readonly FoundMembership[]> {
-  const { matches: projects } = await store.search({ project: SERVER_SCOPE, type: 'Project', criteria: ALL });
+async function searchEachProject(
+  store: StoreReads,
+  criteria: Criteria,
+  call: CallOptions | undefined,
+): Promise<readonly FoundMembership[]> {
+  const { matches: projects } = await store.search({ project: SERVER_SCOPE, type: 'Project', criteria: ALL }, call);
   const found: FoundMembership[] = [];
   for (const { resource } of projects) {
     const project = resource.id!;
-    const { matches } = await store.search({ project, type: 'ProjectMembership', criteria });
+    const { matches } = await store.search({ project, type: 'ProjectMembership', criteria }, call);
     found.push(...matches.map(({ resource: membership }) => ({ project, membership })));
   }
   return found;
@@ -196,26 +204,28 @@ async function searchEachProject(store: ResourceStore, criteria: Criteria): Prom
  * Looking for an entry without a person visits all of them, so the answer is kept. New entries are complete, but a
  * database that is put back to an earlier copy may have old entries again, and then it has another epoch.
  */
-async function isComplete(store: ResourceStore, opened: ResourceStore): Promise<boolean> {
-  const epoch = opened.readsAreCurrent === true ? await store.accessEpoch?.() : undefined;
-  if (epoch !== undefined && COMPLETE.get(opened) === epoch) return true;
+async function isComplete(store: StoreReads, call: CallOptions | undefined): Promise<boolean> {
+  const epoch = store.readsAreCurrent === true ? await store.accessEpoch?.(call) : undefined;
+  if (epoch !== undefined && directoryOf(store).completeIn === epoch) return true;
   const nobody: Criteria = { kind: 'missing', parameter: 'user', missing: true };
   const query = { project: SERVER_SCOPE, type: 'ProjectMembership', criteria: nobody, limit: 1 };
-  if ((await store.search(query)).matches.length > 0) return false;
-  if (epoch !== undefined && (await store.accessEpoch?.()) === epoch) COMPLETE.set(opened, epoch);
+  if ((await store.search(query, call)).matches.length > 0) return false;
+  if (epoch !== undefined && (await store.accessEpoch?.(call)) === epoch) directoryOf(store).completeIn = epoch;
   return true;
 }
 
 /** The epoch in which the directory of a store was complete. */
-const COMPLETE = new WeakMap<ResourceStore, string>();
+const directoryOf = oncePer((_store: StoreReads): { completeIn?: string } => ({}));
 
 /** Those of the memberships that are active, in active projects. */
 export async function usableMemberships<Found extends FoundMembership>(
   store: ResourceStore,
   found: readonly Found[],
+  call: CallOptions | undefined,
 ): Promise<readonly Found[]> {
   const active = found.filter(({ membership }) => !isInactive(membership));
-  const projects = await store.read(active.map(({ project: id }) => ({ project: SERVER_SCOPE, type: 'Project', id })));
+  const keys = active.map(({ project: id }) => ({ project: SERVER_SCOPE, type: 'Project', id }));
+  const projects = await store.read(keys, call);
   return active.filter((_, index) => {
     const project = projects[index]!;
     return project.status === 'found' && !isInactive(project.resource);

@@ -2,7 +2,7 @@ import type { AuditFacts, AuditOptions } from '../../audit/audit.js';
 import { referenceText, referenceTo } from '../../fhir/reference.js';
 import { elementsOf, isJsonObject } from '../../fhir/resource.js';
 import type { LimitedStoreContext } from '../limits/call-limits.js';
-import { operation } from '../operation.js';
+import { type InCall, operation } from '../operation.js';
 import { namedBy, membershipsOf, type PersonIdentity, usableMemberships } from './find-membership.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 
@@ -38,10 +38,14 @@ export function listMemberships(
   identity: PersonIdentity,
   context: LimitedStoreContext & AuditOptions,
 ): Promise<readonly MembershipSummary[]> {
-  const work = async ({ store }: LimitedStoreContext, facts: AuditFacts): Promise<readonly MembershipSummary[]> => {
+  const work = async (
+    { store, call }: InCall<LimitedStoreContext>,
+    facts: AuditFacts,
+  ): Promise<readonly MembershipSummary[]> => {
     const named = isJsonObject(identity) ? identity : ({} as PersonIdentity);
-    const found = await usableMemberships(store, await membershipsOf(store, named, context.store));
-    const projects = await store.read(found.map(({ project: id }) => ({ project: SERVER_SCOPE, type: 'Project', id })));
+    const found = await usableMemberships(store, await membershipsOf(store, named, call), call);
+    const keys = found.map(({ project: id }) => ({ project: SERVER_SCOPE, type: 'Project', id }));
+    const projects = await store.read(keys, call);
     const summaries = found.map(({ project, membership }, index): MembershipSummary => {
       const stored = projects[index]!;
       const { profile, admin } = elementsOf(membership);

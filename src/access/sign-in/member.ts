@@ -3,6 +3,7 @@ import { FhirError } from '../../fhir/error.js';
 import { extensionsOf, OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
 import { keyText, parseReference, referenceText, splitReference } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource, type JsonObject, isJsonObject } from '../../fhir/resource.js';
+import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE, type ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { PutWrite } from '../../store/write.js';
@@ -53,18 +54,19 @@ export async function readMember(
   store: ResourceStore,
   { project, membership }: FoundMembership,
   { requirePolicy, now, ...start }: SessionTerms,
+  call: CallOptions | undefined,
 ): Promise<Member> {
   const id = membership.id!;
   if (isInactive(membership)) throw new FhirError('membership-inactive', `ProjectMembership/${id} is not active`);
   const end = accessEnd(membership);
   assertNotExpired(end, now);
-  const settings = await readActiveProject(store, project);
+  const settings = await readActiveProject(store, project, call);
   const user = memberReference(store, membership, 'user');
   const profile = memberReference(store, membership, 'profile');
-  const revoked = revocationsIn([membership, await checkUser(store, project, user)]);
+  const revoked = revocationsIn([membership, await checkUser(store, project, user, call)]);
   assertNotRevoked(revoked, start, now);
-  const parameters = ownParameters(store, await readProfile(store, project, profile));
-  const grants = await readMemberPolicies(store, project, membership, parameters);
+  const parameters = ownParameters(store, await readProfile(store, project, profile, call));
+  const grants = await readMemberPolicies(store, project, membership, parameters, call);
   if (grants.length === 0 && requirePolicy) {
     throw new FhirError('policy-required', `ProjectMembership/${id} names no access policy, and one is required`);
   }
@@ -103,18 +105,17 @@ export async function readMemberAgain(
     readonly user: string;
   },
   terms: SessionTerms,
+  call: CallOptions | undefined,
 ): Promise<CurrentState> {
   const { project, user } = before;
   const id = before.membership.id!;
   const key = { type: 'ProjectMembership', id };
-  const [found, entry] = await store.read([
-    { ...key, project },
-    { ...key, project: SERVER_SCOPE },
-  ]);
+  const keys = [project, SERVER_SCOPE].map((scope) => ({ ...key, project: scope }));
+  const [found, entry] = await store.read(keys, call);
   // The id may have been reused for somebody else.
   if (found?.status !== 'found' || memberReference(store, found.resource, 'user') !== user) throw membershipMissing(id);
   return {
-    member: await readMember(store, { project, membership: found.resource }, terms),
+    member: await readMember(store, { project, membership: found.resource }, terms, call),
     lastUpdated: found.lastUpdated,
     isListed: entry?.status === 'found',
   };
@@ -125,8 +126,12 @@ export function membershipMissing(id: string): FhirError {
 }
 
 /** The elements of a Project whose members may sign in. @throws FhirError `project-missing` */
-export async function readActiveProject(store: ResourceStore, id: string): Promise<JsonObject> {
-  const [found] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id }]);
+export async function readActiveProject(
+  store: ResourceStore,
+  id: string,
+  call: CallOptions | undefined,
+): Promise<JsonObject> {
+  const [found] = await store.read([{ project: SERVER_SCOPE, type: 'Project', id }], call);
   if (found?.status !== 'found') throw new FhirError('project-missing', `Project/${id} does not exist`);
   if (isInactive(found.resource)) throw new FhirError('project-missing', `Project/${id} is not active`);
   return elementsOf(found.resource);
@@ -155,11 +160,16 @@ function memberReference({ model }: ResourceStore, membership: AnyResource, elem
  * @returns the record of a User's revoked sessions, if it has one
  * @throws FhirError `user-missing`, `membership-inactive` - it is gone, or switched off
  */
-async function checkUser(store: ResourceStore, project: string, user: string): Promise<AnyResource | undefined> {
+async function checkUser(
+  store: ResourceStore,
+  project: string,
+  user: string,
+  call: CallOptions | undefined,
+): Promise<AnyResource | undefined> {
   const { type, id } = splitReference(user);
   const isPerson = type === 'User';
   const key = { project: isPerson ? SERVER_SCOPE : project, type, id };
-  const [found, revoked] = await store.read(isPerson ? [key, revokedUserKey(id)] : [key]);
+  const [found, revoked] = await store.read(isPerson ? [key, revokedUserKey(id)] : [key], call);
   if (found?.status !== 'found')
     throw new FhirError('user-missing', `${user} of the membership does not exist any more`);
   if (isSwitchedOff(found.resource)) throw new FhirError('membership-inactive', `${user} is switched off`);
@@ -172,8 +182,13 @@ export function isSwitchedOff(resource: AnyResource): boolean {
 }
 
 /** @throws FhirError `profile-missing` */
-async function readProfile(store: ResourceStore, project: string, profile: string): Promise<AnyResource> {
-  const [found] = await store.read([{ project, ...splitReference(profile) }]);
+async function readProfile(
+  store: ResourceStore,
+  project: string,
+  profile: string,
+  call: CallOptions | undefined,
+): Promise<AnyResource> {
+  const [found] = await store.read([{ project, ...splitReference(profile) }], call);
   if (found?.status === 'found') return found.resource;
   throw new FhirError(
     'profile-missing',
@@ -231,12 +246,13 @@ async function readMemberPolicies(
   project: string,
   membership: AnyResource,
   own: PolicyParameters,
+  call: CallOptions | undefined,
 ): Promise<readonly PolicyGrant[]> {
   const policies = readMembershipPolicies(store.model, elementsOf(membership));
   assertMembershipUnderstood(membership.id!, policies);
   const grants = await Promise.all(
     distinctPolicies(policies.chosen).map(async ({ reference, id, parameters }): Promise<PolicyGrant> => {
-      const [found] = await store.read([{ project, type: 'AccessPolicy', id }]);
+      const [found] = await store.read([{ project, type: 'AccessPolicy', id }], call);
       if (found?.status !== 'found') {
         throw new FhirError('policy-missing', `${reference} of the membership does not exist`, {
           details: { policy: reference },
@@ -249,7 +265,7 @@ async function readMemberPolicies(
   const problem = membershipSizeProblem(grants.map(({ policy }) => policySize(policy)));
   if (problem !== undefined) assertMembershipUnderstood(membership.id!, { ...policies, problems: [problem] });
   const subject = referenceText(elementsOf(membership)['profile']);
-  return Promise.all(grants.map((grant) => withPolicyExpansions(store, project, grant, subject)));
+  return Promise.all(grants.map((grant) => withPolicyExpansions(store, project, grant, subject, call)));
 }
 
 /**

@@ -1,7 +1,6 @@
 import { FhirError, type ErrorCode } from '../../fhir/error.js';
 import type { CallOptions } from '../../store/call-options.js';
 import type { ResourceStore } from '../../store/store.js';
-import { withCallOptions } from '../../store/store-view.js';
 import { type Caller, type MemberCaller, assertCaller } from '../caller.js';
 import { narrowedCaller } from '../narrow/narrowed-caller.js';
 import type { Narrowing } from '../narrowing.js';
@@ -90,11 +89,7 @@ export function assertSession(
   if (now < standing.member.end && passed >= 0 && passed < standing.recheckAfter) return undefined;
   // One check serves all calls that are due. The call that began it may be aborted; then the next one checks itself.
   if (standing.checking !== undefined) return standing.checking.catch(() => assertSession(store, caller, options));
-  standing.checking = check(
-    withCallOptions(store, () => options),
-    standing,
-    now,
-  )
+  standing.checking = check(store, standing, now, options)
     .catch((error: unknown) => {
       if (error instanceof FhirError && ENDING_CODES.has(error.code)) standing.ended = error;
       throw error;
@@ -117,14 +112,19 @@ export const ENDING_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'user-missing',
 ]);
 
-async function check(store: ResourceStore, standing: Standing, now: number): Promise<void> {
+async function check(
+  store: ResourceStore,
+  standing: Standing,
+  now: number,
+  options: CallOptions | undefined,
+): Promise<void> {
   const { member } = standing;
   assertNotExpired(member.end, now);
   // Read before the rest, so that the next check notices a change in between.
-  const epoch = await store.accessEpoch?.();
+  const epoch = await store.accessEpoch?.(options);
   const isSame = epoch !== undefined && epoch === standing.epoch;
   if (!isSame || !standing.isSettled) {
-    const again = await readMemberAgain(store, member, termsAt(standing, now));
+    const again = await readMemberAgain(store, member, termsAt(standing, now), options);
     if (rightsOf(again.member) !== rightsOf(member)) {
       throw new FhirError('session-ended', 'The rights of this caller have changed since it signed in; sign in again');
     }

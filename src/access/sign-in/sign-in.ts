@@ -2,9 +2,10 @@ import type { AuditFacts, AuditOptions } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
 import { inTurns, Pace } from '../../platform/pace.js';
 import { parametersOf } from '../../search/criteria/parameters-of.js';
+import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
-import { auditedCaller, operation, type OperationContext } from '../operation.js';
+import { auditedCaller, type InCall, operation, type OperationContext } from '../operation.js';
 import { assertNotEnded, derivedCaller, type MemberCaller } from '../caller.js';
 import type { CallLimits } from '../limits/call-limits.js';
 import { narrowedLike } from '../narrow/narrowed-caller.js';
@@ -84,18 +85,29 @@ export function signIn(
   options: SignInOptions = {},
 ): Promise<MemberCaller> {
   const targets = namedBy(identity);
-  const work = async (bounded: OperationContext, facts: AuditFacts): Promise<MemberCaller> => {
+  const work = async ({ call }: InCall<OperationContext>, facts: AuditFacts): Promise<MemberCaller> => {
     const session = sessionOf(options);
     const found = (membership: FoundMembership): void => {
       facts.who = { kind: 'unknown', project: membership.project };
       facts.targets = [{ type: 'ProjectMembership', id: membership.membership.id }];
     };
-    const { member, caller } = await signInOnce(bounded.store, identity, store, { options, session, found });
+    const { member, caller } = await signInOnce(store, identity, { options, session, found }, call);
     beginSession(caller, member, session);
     facts.who = auditedCaller(caller);
     return caller;
   };
   return operation(auditing(store, options), 'sign-in', work, { facts: { targets, who: strangerOf(targets) } });
+}
+
+/**
+ * The caller that a member would get now, for checks of its rights: it has no session, no audit record and no span.
+ *
+ * @param id of the membership
+ * @throws FhirError as {@link signIn}
+ */
+export async function callerOfMember(store: ResourceStore, id: string, call: CallOptions): Promise<MemberCaller> {
+  const work = { options: {}, session: sessionOf({ issuedAt: 'now' }), found: () => undefined };
+  return (await signInOnce(store, { membership: id }, work, call)).caller;
 }
 
 /** The state of a sign-in in progress. */
@@ -106,22 +118,18 @@ interface SignInWork {
   readonly found: (membership: FoundMembership) => void;
 }
 
-/**
- * Uses the kept sign-in if nothing that may affect access has changed since; otherwise signs in from the start.
- *
- * @param opened the store as the host opened it
- */
+/** Uses the kept sign-in if nothing that may affect access has changed since; otherwise signs in from the start. */
 async function signInOnce(
   store: ResourceStore,
   identity: SignInIdentity,
-  opened: ResourceStore,
   { options, session, found }: SignInWork,
+  call: CallOptions,
 ): Promise<KeptSignIn> {
   const { purpose, requestId } = options;
-  const kept = KeptSignIns.of(opened);
+  const kept = KeptSignIns.of(store);
   const key = kept === undefined ? undefined : signInKey(identity, session.requirePolicy);
   // Read before anything else, so that the next sign-in notices a change in between.
-  const epoch = key === undefined ? undefined : await store.accessEpoch!();
+  const epoch = key === undefined ? undefined : await store.accessEpoch!(call);
   const last = key === undefined ? undefined : kept!.find(key, epoch!);
   const now = session.clock();
   if (last !== undefined) {
@@ -129,15 +137,15 @@ async function signInOnce(
     found(member);
     assertNotExpired(member.end, now);
     assertNotRevoked(member.revoked, session, now);
-    await assertRulesIndexed(store, member.project, caller.rules);
+    await assertRulesIndexed(store, member.project, caller.rules, call);
     return { member, caller: derivedCaller(caller, (facts) => ({ ...facts, purpose, requestId })) };
   }
-  const membership = await findMembership(store, identity, opened);
+  const membership = await findMembership(store, identity, call);
   found(membership);
-  const member = await readMember(store, membership, { ...session, now });
-  const caller = await callerOf(store, member, { purpose, requestId });
+  const member = await readMember(store, membership, { ...session, now }, call);
+  const caller = await callerOf(store, member, { purpose, requestId }, call);
   // What was read in between can be newer than the epoch, which a database that loses its last commits has again.
-  if (key !== undefined && (await store.accessEpoch!()) === epoch) kept!.keep(key, epoch, { member, caller });
+  if (key !== undefined && (await store.accessEpoch!(call)) === epoch) kept!.keep(key, epoch, { member, caller });
   return { member, caller };
 }
 
@@ -156,18 +164,20 @@ export interface CurrentMember extends Pick<CurrentState, 'lastUpdated' | 'isLis
 export async function signInAgain(
   store: ResourceStore,
   caller: MemberCaller,
+  call: CallOptions | undefined,
   emergency?: Emergency,
 ): Promise<CurrentMember> {
   const now = Date.now();
   const terms = termsOf(caller) ?? { requirePolicy: false, issued: Infinity, now };
   const { project, membership: id, user } = caller;
-  const { member, lastUpdated, isListed } = await readMemberAgain(store, { project, membership: { id }, user }, terms);
+  const before = { project, membership: { id }, user };
+  const { member, lastUpdated, isListed } = await readMemberAgain(store, before, terms, call);
   if (emergency !== undefined && !member.grants.some(({ policy }) => isForEmergency(policy))) {
     throw new FhirError('forbidden', `ProjectMembership/${id} names no access policy for emergencies`);
   }
   const { purpose, requestId } = caller;
   // Reading the member again must not undo the narrowings.
-  const again = narrowedLike(await callerOf(store, member, { purpose, requestId, emergency }), caller);
+  const again = narrowedLike(await callerOf(store, member, { purpose, requestId, emergency }, call), caller);
   joinSession(again, caller);
   return { caller: again, lastUpdated, isListed };
 }
@@ -183,12 +193,12 @@ export async function renewCaller(store: ResourceStore, caller: MemberCaller): P
   assertNotEnded(caller);
   const standing = standingOf(caller);
   if (standing === undefined) return caller;
-  const { member } = await readMemberAgain(store, standing.member, termsOf(caller)!);
+  const { member } = await readMemberAgain(store, standing.member, termsOf(caller)!, undefined);
   if (rightsOf(member) === rightsOf(standing.member)) return caller;
   const { purpose, requestId, emergency } = caller;
   const clock = (): Date => new Date(standing.clock());
   const request = { purpose, requestId, emergency: emergency && { ...emergency, clock } };
-  const again = narrowedLike(await callerOf(store, member, request), caller);
+  const again = narrowedLike(await callerOf(store, member, request, undefined), caller);
   if (rulesText(again) !== rulesText(caller)) return undefined;
   beginSession(again, member, standing);
   return again;
@@ -217,9 +227,10 @@ async function callerOf(
   store: ResourceStore,
   member: Member,
   { purpose, requestId, emergency }: CallerRequest,
+  call: CallOptions | undefined,
 ): Promise<MemberCaller> {
   const caller = await inTurns(makingCaller(store.model, member, { purpose, requestId, emergency }), new Pace());
-  await assertRulesIndexed(store, member.project, caller.rules);
+  await assertRulesIndexed(store, member.project, caller.rules, call);
   return caller;
 }
 
@@ -250,9 +261,15 @@ const RECHECK_AFTER_MS = 5_000;
  *
  * @throws FhirError `unavailable`
  */
-export async function assertRulesIndexed(store: ResourceStore, project: string, rules: AccessRules): Promise<void> {
+export async function assertRulesIndexed(
+  store: ResourceStore,
+  project: string,
+  rules: AccessRules,
+  call: CallOptions | undefined,
+): Promise<void> {
   if (store.pendingParameters === undefined) return;
-  const pending = [...(await store.pendingParameters(project)), ...(await store.pendingParameters(SERVER_SCOPE))];
+  const own = await store.pendingParameters(project, call);
+  const pending = [...own, ...(await store.pendingParameters(SERVER_SCOPE, call))];
   if (pending.length === 0) return;
   const names = new Set(pending.map(({ type, parameter }) => `${type}.${parameter}`));
   for (const type of store.model.resourceTypes) {

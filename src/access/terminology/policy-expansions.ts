@@ -1,6 +1,7 @@
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { type Criteria, expansionsIn } from '../../search/criteria/criteria.js';
+import type { CallOptions } from '../../store/call-options.js';
 import type { ResourceStore } from '../../store/store.js';
 import { criteriaConditions } from '../policy/policy-criteria.js';
 import { policyError } from '../policy/policy-problem.js';
@@ -21,6 +22,7 @@ export async function withPolicyExpansions(
   project: string,
   grant: PolicyGrant,
   subject: string | undefined,
+  call: CallOptions | undefined,
 ): Promise<PolicyGrant> {
   const requests = expansionsIn(
     ...ruleElements(grant.policy).flatMap((rule) => [...conceptCriteria(store.model, grant, rule)]),
@@ -28,9 +30,9 @@ export async function withPolicyExpansions(
   if (requests.size === 0) return grant;
   const ignored = new Set<string>();
   try {
-    const search = searchForPolicy(store, project, subject, ignored);
+    const search = searchForPolicy(store, project, subject, ignored, call);
     const context = { project, forPolicy: true, search } as const;
-    return { ...grant, expansions: await expandAll(requests, store.terminology, context, undefined) };
+    return { ...grant, expansions: await expandAll(requests, store.terminology, context, call) };
   } catch (error) {
     if (!(error instanceof FhirError) || !REFUSED.has(error.code)) throw error;
     throw policyError(grant.reference, [{ path: 'resource', message: `${error.message}${hint(ignored)}` }]);

@@ -2,6 +2,7 @@ import { FhirError } from '../../fhir/error.js';
 import { elementsOf, isJsonObject, type AnyResource } from '../../fhir/resource.js';
 import { referenceText, splitReference } from '../../fhir/reference.js';
 import { refersTo } from '../../search/criteria/criteria.js';
+import type { CallOptions } from '../../store/call-options.js';
 import { everyMatch } from '../../store/every-page.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { TerminologyContext } from '../../store/terminology.js';
@@ -21,6 +22,7 @@ export function searchForPolicy(
   project: string,
   subject: string | undefined,
   ignored: Set<string>,
+  call: CallOptions | undefined,
 ): TerminologyContext['search'] {
   const administrators = new Map<string, Promise<boolean>>();
   const counts = async (resource: AnyResource): Promise<boolean> => {
@@ -28,7 +30,7 @@ export function searchForPolicy(
     if (author === undefined) return true;
     if (author === subject) return false;
     let known = administrators.get(author);
-    if (known === undefined) administrators.set(author, (known = isAdministrator(store, project, author)));
+    if (known === undefined) administrators.set(author, (known = isAdministrator(store, project, author, call)));
     return known;
   };
   return async (type, criteria): Promise<readonly AnyResource[]> => {
@@ -36,7 +38,7 @@ export function searchForPolicy(
     let read = 0;
     const query = { project, type, criteria };
     for await (const { resource } of everyMatch(MAX_FOUND, (page, budget) =>
-      store.search({ ...query, ...page }, { budget }),
+      store.search({ ...query, ...page }, { ...call, budget }),
     )) {
       // What does not count must not take the place of what does.
       if (++read > MAX_READ) throw tooMany(type);
@@ -63,15 +65,16 @@ function authorOf({ meta }: AnyResource): string | undefined {
 }
 
 /** Every membership of the profile is active and one of an administrator; another could write without being one. */
-async function isAdministrator(store: ResourceStore, project: string, profile: string): Promise<boolean> {
+async function isAdministrator(
+  store: ResourceStore,
+  project: string,
+  profile: string,
+  call: CallOptions | undefined,
+): Promise<boolean> {
   const { type, id } = splitReference(profile);
   if (type === '' || id === '') return false;
-  const { matches } = await store.search({
-    project,
-    type: 'ProjectMembership',
-    criteria: refersTo('profile', { type, id }),
-    limit: MAX_FOUND,
-  });
+  const criteria = refersTo('profile', { type, id });
+  const { matches } = await store.search({ project, type: 'ProjectMembership', criteria, limit: MAX_FOUND }, call);
   const memberships = matches.map(({ resource }) => elementsOf(resource));
   return memberships.length > 0 && memberships.every(({ active, admin }) => active !== false && admin === true);
 }

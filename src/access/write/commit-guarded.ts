@@ -5,23 +5,23 @@ import { referenceTo } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
 import { inTurns, mapInTurns, Pace } from '../../platform/pace.js';
 import type { ProfileChoice } from '../../profiles/validate-profiles.js';
-import { type CallOptions } from '../../store/call-options.js';
+import type { CallOptions, CommitOptions } from '../../store/call-options.js';
 import { CallPace } from '../../store/guards.js';
 import { assertNotAborted } from '../../store/guards.js';
 import { putResultOf, type Write, type WriteResult } from '../../store/write.js';
 import { readInParts } from '../../store/every-page.js';
-import type { ResourceStore } from '../../store/store.js';
+import type { ResourceStore, StoreWrites } from '../../store/store.js';
 import type { ReadResult } from '../../store/stored-resource.js';
 import { ATTEMPTS, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { AccessTrace } from '../access-trace.js';
 import { homeOf, assertNotEnded, type Caller, type ServerCaller, type SystemCaller } from '../caller.js';
-import { withIndex, type CommitOptions, type GuardedResult, type GuardedWrite, failedIndex } from '../contract.js';
+import { withIndex, type GuardedResult, type GuardedWrite, failedIndex } from '../contract.js';
 import { answeredBy } from '../evaluate/evaluate-criteria.js';
 import { WrittenResources } from '../evaluate/written-resources.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import { maskResource } from '../fields/mask-resource.js';
 import { loadForPolicies } from '../policy/write-constraint.js';
-import { storeWhile } from '../sign-in/current-caller.js';
+import { writesWhile } from '../sign-in/current-caller.js';
 import { withCodeChecks, loadPolicyUser, withPolicyChecks } from './checks.js';
 import { type CommitState, loadStored } from './commit-state.js';
 import { decideWrite } from './decide-member.js';
@@ -29,18 +29,21 @@ import { decideTrusted, type TrustedState, loadTrusted, assertWithinReach } from
 import type { OwnWrite, ReadyWrite, DecidedWrite, AddedWrite } from './ready-write.js';
 import { LENIENT, validatingWrite, validationFor } from './validate-writes.js';
 
-/**
- * Implements `GuardedStore.commit`: load, decide, commit, answer.
- *
- * @param profiles that the host requires, in addition to those of the project
- */
+/** The parts of a guarded store that its commits need. */
+interface Committing {
+  readonly store: ResourceStore;
+  readonly caller: Caller;
+  readonly to: StoreWrites;
+  readonly trace?: AccessTrace | undefined;
+  /** Those that the host requires, in addition to those of the project. */
+  readonly profiles?: ProfileChoice | undefined;
+}
+
+/** Implements `GuardedStore.commit`: load, decide, commit, answer. */
 export async function commitGuarded(
-  store: ResourceStore,
-  caller: Caller,
+  { store, caller, to, trace, profiles }: Committing,
   writes: readonly GuardedWrite[],
   options: CommitOptions | undefined,
-  trace?: AccessTrace,
-  profiles?: ProfileChoice,
 ): Promise<readonly GuardedResult[]> {
   assertNotAuditLog(caller, writes);
   const validation = await validationFor(store, caller, writes, profiles, options);
@@ -58,7 +61,8 @@ export async function commitGuarded(
   }
   await loadForPolicies(writes.flatMap((write) => (write.kind === 'put' ? [elementsOf(write.resource)] : [])));
   // An administrator demoted since sign-in must not write policies.
-  const target = writes.some(isForAdministrators) ? storeWhile(store, caller, ({ admin }) => admin) : store;
+  const isConfirmed = caller.kind === 'member' && writes.some(isForAdministrators);
+  const target = isConfirmed ? writesWhile(store, caller, ({ admin }) => admin) : to;
   return withRetries({ attempts: ATTEMPTS.write, signal: options?.signal }, async () => {
     const decided =
       caller.kind === 'member'
@@ -76,6 +80,7 @@ export async function commitGuarded(
         steps.map(({ write }) => write),
         options && { signal: options.signal, deadline: options.deadline },
       );
+      options?.onWritten?.();
       if (replaced !== undefined) traceWrites(trace!, steps, replaced, results);
       return await answersOf(ready, steps, results, caller, trace);
     } catch (error) {
@@ -247,7 +252,7 @@ async function decideInOrder<State>(
 }
 
 /** The reason why a store rejected a commit. */
-export interface CommitFailure {
+interface CommitFailure {
   readonly error: FhirError;
   /** The rejected step. */
   readonly step: OwnWrite | AddedWrite;

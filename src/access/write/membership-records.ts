@@ -4,7 +4,7 @@ import { sha256Of } from '../../platform/crypto.js';
 import { and, not, refersTo } from '../../search/criteria/criteria.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE, type ResourceKey } from '../../store/resource-key.js';
-import type { ResourceStore } from '../../store/store.js';
+import type { StoreReads } from '../../store/store.js';
 import type { Write, PutWrite, DeleteWrite, Expectation } from '../../store/write.js';
 import type { AddedWrite } from './ready-write.js';
 
@@ -94,7 +94,7 @@ export function formerMembershipWrite(project: string, membership: AnyResource):
  * Memberships that older versions removed have no records.
  */
 export async function formerProfiles(
-  store: ResourceStore,
+  store: StoreReads,
   project: string,
   user: string,
   options: CallOptions | undefined,

@@ -16,7 +16,6 @@ import {
 import { objectsOf } from '../../profiles/value-set-codes.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
-import { storeBehind } from '../../store/store-view.js';
 import type { ResourceStore } from '../../store/store.js';
 import type { PutWrite } from '../../store/write.js';
 import type { Caller } from '../caller.js';
@@ -184,10 +183,9 @@ async function readProjectSettings(
   project: string,
   options: CallOptions | undefined,
 ): Promise<JsonObject> {
-  const opened = storeBehind(store);
-  if (store.accessEpoch === undefined || opened.readsAreCurrent !== true) return read(store, project, options);
+  if (store.accessEpoch === undefined || store.readsAreCurrent !== true) return read(store, project, options);
   const epoch = await store.accessEpoch(options);
-  const kept = projectsOf(opened).settings;
+  const kept = projectsOf(store).settings;
   const entry = kept.get(project);
   if (entry?.epoch === epoch) return entry.settings;
   const settings = await read(store, project, options);
@@ -207,7 +205,7 @@ const MISSING: JsonObject = Object.freeze({});
 
 /** Notes that there are Projects in the store. */
 function noteProjects(store: ResourceStore): void {
-  projectsOf(storeBehind(store)).areUsed = true;
+  projectsOf(store).areUsed = true;
 }
 
 /**
@@ -220,14 +218,14 @@ function noteProjects(store: ResourceStore): void {
  * @param settings of the project, from {@link readProjectSettings}
  */
 function warnIfMissing(store: ResourceStore, project: string, settings: JsonObject): void {
-  const { areUsed, warned } = projectsOf(storeBehind(store));
+  const { areUsed, warned } = projectsOf(store);
   if (settings !== MISSING || !areUsed || warned.has(project)) return;
   warned.set(project, true);
   warn(`systemCaller("${project}") writes into a project that does not exist`, 'FHIRGRAPH_PROJECT');
 }
 
 /** What this process knows of the Projects of a store. */
-const projectsOf = oncePer((_opened: ResourceStore) => ({
+const projectsOf = oncePer((_store: ResourceStore) => ({
   /** Whether it has read or written one. */
   areUsed: false,
   /** The missing ones that the host was warned of. */

@@ -1,6 +1,6 @@
 import { type AccessTrace, tracedBy } from '../../access/access-trace.js';
 import { failedIndex, type GuardedWrite } from '../../access/contract.js';
-import { operation, type OperationOptions } from '../../access/operation.js';
+import { type InCall, operation, type OperationOptions } from '../../access/operation.js';
 import type { AuditFacts } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
 import { copyBundleForHost } from '../../fhir/json/copy-json.js';
@@ -55,7 +55,7 @@ export function importBundle(bundle: object, context: ImportContext): Promise<Im
 /** Imports a Bundle. It receives the context with its limits applied. */
 export type RunImport = (
   bundle: object,
-  context: ImportContext,
+  context: InCall<ImportContext>,
   trace: AccessTrace | undefined,
 ) => Promise<ImportResult>;
 
@@ -66,7 +66,7 @@ export function importWith(
   run: RunImport,
   options?: OperationOptions,
 ): Promise<ImportResult> {
-  const work = async (bounded: ImportContext, facts: AuditFacts): Promise<ImportResult> => {
+  const work = async (bounded: InCall<ImportContext>, facts: AuditFacts): Promise<ImportResult> => {
     const trace = tracedBy(context, facts);
     const { model } = context.store;
     const baseUrl = serviceBaseUrl(context);
@@ -82,7 +82,7 @@ export function importWith(
 /** {@link importBundle} within a larger operation. */
 export async function runBundle(
   bundle: object,
-  context: ImportContext,
+  context: InCall<ImportContext>,
   trace?: AccessTrace,
   reader?: EntryReader,
 ): Promise<ImportResult> {

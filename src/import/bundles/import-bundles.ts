@@ -127,7 +127,7 @@ class BundlesRun {
     this.#maxErrors = context.maxErrors ?? MAX_ERRORS;
     assertWholeNumber('maxErrors', this.#maxErrors, 1);
     this.#context = context;
-    this.#session = openSession(context);
+    this.#session = openSession({ ...context, call: { signal: context.signal } });
   }
 
   /** True if a Bundle has changed something. */

@@ -1,6 +1,6 @@
 import { tracedBy } from '../../access/access-trace.js';
 import type { GuardedKey } from '../../access/contract.js';
-import { operation } from '../../access/operation.js';
+import { type InCall, operation } from '../../access/operation.js';
 import type { AuditTarget } from '../../audit/audit-record.js';
 import type { AuditFacts } from '../../audit/audit.js';
 import { FhirError, maskError } from '../../fhir/error.js';
@@ -73,7 +73,7 @@ class NdjsonRun {
   readonly #errors: BadLine[] = [];
 
   constructor(context: NdjsonContext) {
-    this.#session = openSession(context);
+    this.#session = openSession({ ...context, call: { signal: context.signal } });
     this.#context = context;
     this.#batchLines = positive('batchLines', context);
     this.#batchBytes = positive('batchBytes', context);
@@ -187,7 +187,7 @@ class NdjsonRun {
     const facts: AuditFacts = { results: wanted.length };
     const trace = tracedBy(context, facts);
     if (trace !== undefined) facts.targets = wanted.flatMap(targetsOf);
-    const work = (bounded: NdjsonContext): Promise<readonly BadLine[]> =>
+    const work = (bounded: InCall<NdjsonContext>): Promise<readonly BadLine[]> =>
       this.#commit(wanted, { ...openSession(bounded, trace), guess: this.#session.guess }, tally);
     return operation(context, 'import', work, { facts, isPart: true });
   }

@@ -3,7 +3,7 @@ import { serverCaller } from '../../access/caller.js';
 import type { GuardedStore, GuardedWrite } from '../../access/contract.js';
 import { guardStore } from '../../access/guarded-store.js';
 import type { LimitedStoreContext } from '../../access/limits/call-limits.js';
-import { operation } from '../../access/operation.js';
+import { type InCall, operation } from '../../access/operation.js';
 import { isInactive } from '../../access/sign-in/member.js';
 import {
   endInvitation,
@@ -17,6 +17,7 @@ import type { AuditFacts, AuditOptions } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { referenceTo, splitReference } from '../../fhir/reference.js';
+import type { CallOptions } from '../../store/call-options.js';
 import { ATTEMPTS, isConflict, Overtaken, withRetries } from '../../store/with-retries.js';
 import type { ResourceStore } from '../../store/store.js';
 import { assertBody, BodyReader } from '../body/body-reader.js';
@@ -79,24 +80,24 @@ export function acceptInvitation(
 async function accept(
   token: unknown,
   { externalId, email }: ReadIdentity,
-  { store, clock, signal }: AcceptanceContext,
+  { store, clock, call }: InCall<AcceptanceContext>,
   facts: AuditFacts,
 ): Promise<AcceptedInvitation> {
-  return withRetries({ attempts: ATTEMPTS.members, signal }, async () => {
-    const found = await findInvitation(store, token, signal);
+  return withRetries({ attempts: ATTEMPTS.members, signal: call.signal }, async () => {
+    const found = await findInvitation(store, token, call);
     const { id, invitation, version } = found;
     facts.targets = [{ type: 'ProjectMembership', id }];
     facts.who = { kind: 'unknown', project: invitation.project };
     if (!(Date.parse(invitation.expires) > (clock?.() ?? new Date()).getTime())) throw invalidInvitation();
     const guard = guardStore(store, serverCaller(invitation.project));
-    const { member, user, userVersion, memberVersion } = await readInvited(guard, found, signal);
+    const { member, user, userVersion, memberVersion } = await readInvited(guard, found, call);
     if (email === undefined || user.email === undefined || !isSameMailbox(user.email, email)) {
-      await countFailure(store, found);
+      await countFailure(store, found, call);
       throw new FhirError('invitation-invalid', 'The invitation is for another e-mail address, or it is not verified');
     }
     if (member.externalId !== undefined && member.externalId !== externalId) {
       // If another acceptance committed between the two reads, this one fails because the invitation is used.
-      await findInvitation(store, token, signal);
+      await findInvitation(store, token, call);
       throw new FhirError('conflict', 'The membership already has another external id, which is never replaced');
     }
     const link: GuardedWrite = {
@@ -114,7 +115,7 @@ async function accept(
       expect: { version: userVersion },
     };
     try {
-      await guard.commit(user.emailVerified === true ? [link] : [link, verified], { signal });
+      await guard.commit(user.emailVerified === true ? [link] : [link, verified], call);
     } catch (error) {
       if (!isConflict(error)) throw error;
       if (error.code === 'precondition-failed') return new Overtaken(error);
@@ -140,15 +141,11 @@ interface FoundInvitation {
 }
 
 /** @throws FhirError `invitation-invalid` - always the same error, so that only the owner of a token learns anything */
-async function findInvitation(
-  store: ResourceStore,
-  token: unknown,
-  signal: AbortSignal | undefined,
-): Promise<FoundInvitation> {
+async function findInvitation(store: ResourceStore, token: unknown, call: CallOptions): Promise<FoundInvitation> {
   const given = readToken(token);
   if (given === undefined) throw invalidInvitation();
   const id = given.membership;
-  const [row] = await store.read([invitationKey(id)], { signal });
+  const [row] = await store.read([invitationKey(id)], call);
   const invitation = row?.status === 'found' ? invitationIn(row.resource) : undefined;
   const isSame = sameHash(invitation?.hash ?? NO_HASH, hashOfSecret(given.secret));
   if (row?.status !== 'found' || invitation === undefined) throw invalidInvitation();
@@ -164,12 +161,17 @@ const NO_HASH = '0'.repeat(64);
 const MAX_FAILURES = 10;
 
 /** Counts a failed attempt. An attempt that loses to a concurrent one is not counted, which matters only in a flood. */
-async function countFailure(store: ResourceStore, { id, invitation, version }: FoundInvitation): Promise<void> {
+async function countFailure(
+  store: ResourceStore,
+  { id, invitation, version }: FoundInvitation,
+  call: CallOptions,
+): Promise<void> {
   const failures = invitation.failures + 1;
   const counted = { ...invitation, failures };
   const expect = { version };
   try {
-    await store.commit([failures < MAX_FAILURES ? putInvitation(id, counted, expect) : endInvitation(id, expect)]);
+    const write = failures < MAX_FAILURES ? putInvitation(id, counted, expect) : endInvitation(id, expect);
+    await store.commit([write], call);
   } catch (error) {
     if (!isConflict(error)) throw error;
   }
@@ -179,7 +181,7 @@ async function countFailure(store: ResourceStore, { id, invitation, version }: F
 async function readInvited(
   guard: GuardedStore,
   { id, invitation }: FoundInvitation,
-  signal: AbortSignal | undefined,
+  call: CallOptions,
 ): Promise<{
   readonly member: ProjectMembership;
   readonly memberVersion: string;
@@ -190,11 +192,11 @@ async function readInvited(
     { type: 'ProjectMembership', id },
     { type: 'Project', id: invitation.project },
   ];
-  const [membership, project] = await guard.read(keys, { signal });
+  const [membership, project] = await guard.read(keys, call);
   if (membership?.status !== 'found' || isInactive(membership.resource)) throw invalidInvitation();
   if (project?.status !== 'found' || isInactive(project.resource)) throw invalidInvitation();
   const member = membership.resource as ProjectMembership;
-  const [person] = await guard.read([splitReference(member.user.reference ?? '')], { signal });
+  const [person] = await guard.read([splitReference(member.user.reference ?? '')], call);
   if (person?.status !== 'found' || person.resource.resourceType !== 'User') throw invalidInvitation();
   return {
     member,

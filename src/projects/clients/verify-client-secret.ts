@@ -4,7 +4,7 @@ import type { AuditFacts, AuditOptions } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
 import { idOf } from '../../fhir/reference.js';
 import type { LimitedStoreContext } from '../../access/limits/call-limits.js';
-import { operation } from '../../access/operation.js';
+import { type InCall, operation } from '../../access/operation.js';
 import { fitsHash } from './client-secret.js';
 import type { ClientRef } from './update-client.js';
 
@@ -31,7 +31,7 @@ export async function verifyClientSecret(
   context: LimitedStoreContext & AuditOptions,
 ): Promise<boolean> {
   const targets = namedBy(presented);
-  const work = async (bounded: LimitedStoreContext, facts: AuditFacts): Promise<boolean> => {
+  const work = async (bounded: InCall<LimitedStoreContext>, facts: AuditFacts): Promise<boolean> => {
     const fits = await verify(presented, bounded);
     if (!fits) facts.failure = 'unauthenticated';
     return fits;
@@ -41,14 +41,14 @@ export async function verifyClientSecret(
 
 async function verify(
   { project, client, secret }: PresentedSecret,
-  { store, signal }: LimitedStoreContext,
+  { store, call }: InCall<LimitedStoreContext>,
 ): Promise<boolean> {
   const key = {
     project: requireId(project, 'Project'),
     type: 'ClientApplication',
     id: requireId(client, 'ClientApplication'),
   };
-  const [found] = await store.read([key], { signal });
+  const [found] = await store.read([key], call);
   const application = found?.status === 'found' ? (found.resource as ClientApplication) : undefined;
   const usable = application?.status === undefined || application.status === 'active' ? application : undefined;
   const fits = await Promise.all([usable?.secret, usable?.retiringSecret].map((hash) => fitsHash(secret, hash)));

@@ -17,7 +17,7 @@ type Erased = Extract<WriteResult, { readonly kind: 'erase' }>;
  * @throws FhirError `conflict` - a resource is the profile of a member
  */
 export async function eraseKeys(
-  { store, options }: ErasureSession,
+  { writes, options }: ErasureSession,
   keys: readonly ResourceKey[],
   reason: ErasureReason,
 ): Promise<readonly Erased[]> {
@@ -28,7 +28,8 @@ export async function eraseKeys(
   });
   const erasures = keys.map((key): Write => ({ kind: 'erase', key, reason }));
   try {
-    const results = await store.commit([...checks, ...erasures], options);
+    const results = await writes.commit([...checks, ...erasures], options);
+    options.onWritten?.();
     return results.slice(checks.length) as readonly Erased[];
   } catch (error) {
     const key = checked[failedIndex(error) ?? -1];

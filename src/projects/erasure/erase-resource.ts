@@ -71,7 +71,7 @@ export function eraseResource(type: ResourceType, id: string, context: ErasureCo
 async function assertErasable({ store, options }: ErasureSession, { project, type, id }: ResourceKey): Promise<void> {
   if (type === 'Project') throw new FhirError('forbidden', 'A Project is deleted by DELETE /admin/projects/[project]');
   if (type === 'User') {
-    const [member] = await membershipsOf(store, { user: id }, store);
+    const [member] = await membershipsOf(store, { user: id }, options);
     if (member === undefined) return;
     const membership = referenceTo('ProjectMembership', member.membership.id!);
     throw new FhirError('conflict', `User/${id} is a member by ${membership}; remove the member first`);

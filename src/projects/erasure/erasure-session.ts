@@ -1,13 +1,13 @@
 import { assertCaller, type Caller, serverCaller, homeOf } from '../../access/caller.js';
 import { isAboveProjects } from '../../access/fields/administrative-types.js';
-import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
+import { currentCaller, writesWhile } from '../../access/sign-in/current-caller.js';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
+import type { InCall } from '../../access/operation.js';
 import { assertNotAuditLog } from '../../audit/log/chain.js';
 import { FhirError } from '../../fhir/error.js';
-import type { CallOptions } from '../../store/call-options.js';
-import { requireRemoval } from '../../store/store.js';
+import { requireRemoval, type StoreReads, type StoreWrites } from '../../store/store.js';
+import type { CommitOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
-import type { ResourceStore } from '../../store/store.js';
 import { mayOperate, requireProjectId } from '../session/operator.js';
 import type { ProjectContext } from '../session/project-context.js';
 
@@ -50,8 +50,9 @@ export interface ErasureContext extends RemovalContext {
 export interface ErasureSession {
   /** The id of the project; `''` for resources above projects. */
   readonly project: string;
-  readonly store: ResourceStore;
-  readonly options: CallOptions;
+  readonly store: StoreReads;
+  readonly writes: StoreWrites;
+  readonly options: CommitOptions;
 }
 
 /**
@@ -62,8 +63,8 @@ export interface ErasureSession {
  * @throws FhirError `forbidden` - the project is that of the audit log
  * @throws FhirError `unsupported` - the store cannot remove for good
  */
-export async function openErasure(context: RemovalContext, what: string): Promise<ErasureSession> {
-  const { store, caller, signal } = context;
+export async function openErasure(context: InCall<RemovalContext>, what: string): Promise<ErasureSession> {
+  const { store, caller, call } = context;
   assertCaller(caller);
   const may = (now: Caller): boolean => now.kind === 'system' || mayOperate(now, 'all');
   const who = 'trusted code and super administrators without access policies';
@@ -73,9 +74,9 @@ export async function openErasure(context: RemovalContext, what: string): Promis
     throw new FhirError('forbidden', 'Trusted code of one project removes nothing of other projects');
   }
   assertNotAuditLog(project);
-  await currentCaller(store, caller, may);
+  await currentCaller(store, caller, may, call);
   requireRemoval(store);
-  return { project, store: storeWhile(store, caller, may), options: { signal } };
+  return { project, store, writes: writesWhile(store, caller, may), options: call };
 }
 
 /** The scope of a type. @throws FhirError `forbidden` - the caller may not erase there */
@@ -95,5 +96,5 @@ export function assertReason(reason: unknown): asserts reason is ErasureReason {
 }
 
 export async function scrubUnless(session: ErasureSession, scrub: boolean): Promise<void> {
-  if (scrub) await requireRemoval(session.store).scrub(session.options);
+  if (scrub) await requireRemoval(session.writes).scrub(session.options);
 }

@@ -8,7 +8,7 @@ import { addPatientsOf } from '../../search/index/patients-of.js';
 import { walkPlaces } from '../../search/index/places.js';
 import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
 import type { ResourceKey } from '../../store/resource-key.js';
-import type { ResourceStore } from '../../store/store.js';
+import type { StoreReads } from '../../store/store.js';
 import type { ErasureSession } from './erasure-session.js';
 
 /**
@@ -171,7 +171,7 @@ function ownerOf(binary: AnyResource, { baseUrl }: FhirModel): string | undefine
   return owner?.kind === 'local' ? keyText(owner) : text;
 }
 
-function compartmentTypes({ model }: ResourceStore): readonly string[] {
+function compartmentTypes({ model }: StoreReads): readonly string[] {
   return model.resourceTypes.filter((type) => type !== 'Patient' && model.patientCompartment(type).length > 0);
 }
 

@@ -44,7 +44,7 @@ export function purgeHistory(
       throw new FhirError('invalid', 'Unknown resource type');
     }
     facts.targets = [{ type: type ?? 'Project', ...(type === undefined ? { id: session.project } : {}) }];
-    const removal = requireRemoval(session.store);
+    const removal = requireRemoval(session.writes);
     let versions = 0;
     let after: string | undefined;
     do {

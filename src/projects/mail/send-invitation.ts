@@ -50,7 +50,7 @@ export async function invitationFacts(
   person: InvitedPerson,
 ): Promise<Omit<InvitationFacts, 'date'>> {
   const { user, profile, membership, isNewUser, invitation } = person;
-  const [project] = await session.guard.read([{ type: 'Project', id: session.project }]);
+  const [project] = await session.guard.read([{ type: 'Project', id: session.project }], session.options);
   if (project?.status !== 'found') throw notFound({ type: 'Project', id: session.project });
   return {
     to,

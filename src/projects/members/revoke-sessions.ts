@@ -6,6 +6,7 @@ import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import { revokedUserKey, revokeUser, revocationTime } from '../../access/sign-in/member.js';
 import { FhirError } from '../../fhir/error.js';
 import { notFound, referenceTo } from '../../fhir/reference.js';
+import type { CallOptions } from '../../store/call-options.js';
 import { OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
 import { commitPlanned, type PlannedWrites } from '../session/commit-planned.js';
 import { requireName, type ProjectContext, projectOperation } from '../session/project-context.js';
@@ -32,11 +33,11 @@ export type RevokedSessions = { readonly membership: ResourceRef } | { readonly 
  */
 export function revokeSessions(sessions: RevokedSessions, context: ProjectContext): Promise<void> {
   return projectOperation(context, 'revoke-sessions', async (facts, bounded) => {
-    const { store, caller, signal } = bounded;
+    const { store, caller, call } = bounded;
     assertCaller(caller);
     const { type, id } = nameOf(sessions);
     facts.targets = [{ type, id }];
-    await currentCaller(store, caller, () => true);
+    await currentCaller(store, caller, () => true, call);
     const now = bounded.clock?.() ?? new Date();
     const isOwn =
       caller.kind === 'member' && (type === 'User' ? caller.user === referenceTo(type, id) : caller.membership === id);
@@ -44,28 +45,23 @@ export function revokeSessions(sessions: RevokedSessions, context: ProjectContex
       if (!isOwn && caller.kind !== 'server') {
         throw new FhirError('forbidden', 'Only the person itself and trusted code may end the sessions of a User');
       }
-      const [user] = await guardStore(store, serverCaller()).read([{ type, id }], { signal });
+      const [user] = await guardStore(store, serverCaller()).read([{ type, id }], call);
       if (user?.status !== 'found') throw notFound({ type, id });
-      const [record] = await store.read([revokedUserKey(id)], { signal });
+      const [record] = await store.read([revokedUserKey(id)], call);
       const before = record?.status === 'found' ? record.resource : undefined;
-      await store.commit([revokeUser(id, revocationTime(before, now))], { signal });
+      await store.commit([revokeUser(id, revocationTime(before, now))], call);
       return;
     }
     const guard = isOwn
       ? guardStore(store, serverCaller(caller.project))
       : (await openProjectOfMember(id, bounded, 'update')).session.guard;
-    await commitPlanned(guard, () => planRevocation(guard, id, now, signal), { signal });
+    await commitPlanned(guard, () => planRevocation(guard, id, now, call), call);
   });
 }
 
-async function planRevocation(
-  guard: GuardedStore,
-  id: string,
-  now: Date,
-  signal: AbortSignal | undefined,
-): Promise<PlannedWrites> {
+async function planRevocation(guard: GuardedStore, id: string, now: Date, call: CallOptions): Promise<PlannedWrites> {
   const key = { type: 'ProjectMembership', id };
-  const [found] = await guard.read([key], { signal });
+  const [found] = await guard.read([key], call);
   if (found?.status !== 'found') throw notFound(key);
   const valueInstant = revocationTime(found.resource, now);
   const resource = withExtensions(found.resource, OWN_EXTENSIONS.sessionsNotBefore, [{ valueInstant }]);

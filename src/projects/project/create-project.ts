@@ -2,7 +2,7 @@ import type { Project } from '@medplum/fhirtypes';
 import { assertCaller, type Caller, serverCaller } from '../../access/caller.js';
 import { guardStore } from '../../access/guarded-store.js';
 import { leavesOffice } from '../../access/narrow/narrowed-caller.js';
-import { storeWhile } from '../../access/sign-in/current-caller.js';
+import { writesWhile } from '../../access/sign-in/current-caller.js';
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import type { Stored } from '../../fhir/resource.js';
@@ -33,17 +33,16 @@ export type ProjectBody = { resourceType: 'Project'; name: string } & {
  */
 export function createProject(body: ProjectBody, context: ProjectContext): Promise<Stored<Project>> {
   return projectOperation(context, 'create-project', async (facts, bounded) => {
-    const { store, caller, signal } = bounded;
+    const { store, caller, call } = bounded;
     assertCaller(caller);
     if (!mayCreateProjects(caller)) {
       throw new FhirError('forbidden', 'Only super administrators and trusted code may create projects');
     }
     const project = parseProject(bounded.store.model, body);
     const key = { type: 'Project', id: project.id! };
-    const guard = guardStore(storeWhile(store, caller, mayCreateProjects), serverCaller(key.id));
-    const [result] = await guard.commit([{ kind: 'put', key, resource: project, expect: { version: null } }], {
-      signal,
-    });
+    const writes = writesWhile(store, caller, mayCreateProjects);
+    const guard = guardStore(store, serverCaller(key.id), { writes });
+    const [result] = await guard.commit([{ kind: 'put', key, resource: project, expect: { version: null } }], call);
     const created = copyWritten<Project>(result, bounded);
     facts.targets = [targetOf(created)];
     return created;

@@ -10,7 +10,7 @@ import { ALL, type Criteria, refersTo } from '../../search/criteria/criteria.js'
 import type { CallOptions } from '../../store/call-options.js';
 import { everyHistoryPage, everyMatch } from '../../store/every-page.js';
 import { type ResourceKey, SERVER_SCOPE } from '../../store/resource-key.js';
-import { requireRemoval, type ResourceStore } from '../../store/store.js';
+import { requireRemoval, type StoreReads } from '../../store/store.js';
 import type { EraseWrite, Write } from '../../store/write.js';
 import {
   assertMayChange,
@@ -86,7 +86,7 @@ export function deleteProject(
     const run = new DeletionRun(session, id, deletion.onProgress);
     await run.removeAll();
     facts.results = run.progress.resources;
-    if (deletion.scrub !== false) await requireRemoval(session.store).scrub(session.options);
+    if (deletion.scrub !== false) await requireRemoval(session.writes).scrub(session.options);
     return { project: referenceTo('Project', id), ...run.progress };
   });
 }
@@ -144,9 +144,9 @@ class DeletionRun {
   }
 
   async #removeResources(): Promise<void> {
-    const { store, options } = this.session;
+    const { writes, options } = this.session;
     for (;;) {
-      const { resources, versions, done } = await requireRemoval(store).removeProject(this.id, options);
+      const { resources, versions, done } = await requireRemoval(writes).removeProject(this.id, options);
       this.#note(resources, versions);
       if (done) return;
     }
@@ -166,9 +166,10 @@ class DeletionRun {
   }
 
   async #erase(keys: readonly EraseWrite['key'][]): Promise<void> {
-    const { store, options } = this.session;
-    const writes = keys.map((key): Write => ({ kind: 'erase', key, reason: 'project-deleted' }));
-    const results = await store.commit(writes, options);
+    const { writes, options } = this.session;
+    const erasures = keys.map((key): Write => ({ kind: 'erase', key, reason: 'project-deleted' }));
+    const results = await writes.commit(erasures, options);
+    options.onWritten?.();
     const removed = results.flatMap((result) =>
       result.kind === 'erase' && result.versions > 0 ? result.versions : [],
     );
@@ -212,7 +213,7 @@ interface MemberVersion {
  * the history of a type.
  */
 async function* memberTraces(
-  store: ResourceStore,
+  store: StoreReads,
   project: string,
   options: CallOptions | undefined,
 ): AsyncGenerator<readonly ResourceKey[]> {
@@ -227,7 +228,7 @@ async function* memberTraces(
 }
 
 async function* memberVersions(
-  store: ResourceStore,
+  store: StoreReads,
   project: string,
   options: CallOptions | undefined,
 ): AsyncGenerator<readonly MemberVersion[]> {
@@ -254,7 +255,7 @@ function versionOf(id: string, membership: object | undefined): MemberVersion {
 
 /** Whether a User belongs to the project; of a deleted one its last version decides. */
 async function isOfProject(
-  store: ResourceStore,
+  store: StoreReads,
   user: string,
   project: string,
   options: CallOptions | undefined,

@@ -1,8 +1,6 @@
 import { audited } from '../../access/operation.js';
-import { serverCaller } from '../../access/caller.js';
 import type { GuardedStore } from '../../access/contract.js';
 import { isAboveProjects } from '../../access/fields/administrative-types.js';
-import { guardStore } from '../../access/guarded-store.js';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
 import type { AuditFacts } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
@@ -75,7 +73,7 @@ export async function* exportProject(project: ResourceRef, context: ExportContex
 }
 
 async function* linesOf(project: ResourceRef, context: ExportContext, facts: AuditFacts): AsyncGenerator<string> {
-  const session = await openOperator(context, 'all', 'export projects');
+  const session = await openOperator({ ...context, call: { signal: context.signal } }, 'all', 'export projects');
   const id = requireProjectId(project);
   facts.targets = [{ type: 'Project', id }];
   if (context.history === true && session.store.typeHistory === undefined) {
@@ -102,7 +100,7 @@ class ProjectExport {
     private readonly id: string,
     private readonly withHistory: boolean,
   ) {
-    this.#guard = guardStore(session.store, serverCaller(id));
+    this.#guard = session.guardOf(id);
   }
 
   async *resources(): AsyncGenerator<object> {

@@ -1,7 +1,5 @@
 import type { Bundle, Project } from '@medplum/fhirtypes';
-import { serverCaller } from '../../access/caller.js';
 import { isAboveProjects } from '../../access/fields/administrative-types.js';
-import { guardStore } from '../../access/guarded-store.js';
 import { FhirError } from '../../fhir/error.js';
 import { MAX_COUNT, SearchPaging, withoutCursor } from '../../interactions/pages.js';
 import type { Stored } from '../../fhir/resource.js';
@@ -48,7 +46,7 @@ export function listProjects(
     const request = parseSearch(model, 'Project', new URLSearchParams(asked));
     assertAboveProjects(request.criteria);
     const { criteria, sort, count = MAX_COUNT, offset, summaryCount = false } = request;
-    const guard = guardStore(session.store, serverCaller());
+    const guard = session.guardOf();
     const paging = new SearchPaging(
       { type: 'Project', pairs, count, offset, sort, countOnly: summaryCount },
       session.caller,

@@ -3,7 +3,7 @@ import type { Caller } from '../../access/caller.js';
 import { OWN_EXTENSIONS } from '../../fhir/own-extensions.js';
 import { notFound } from '../../fhir/reference.js';
 import type { Stored } from '../../fhir/resource.js';
-import { guardOf, mayOperate, openOperator, requireProjectId } from '../session/operator.js';
+import { mayOperate, openOperator, requireProjectId } from '../session/operator.js';
 import { type ProjectContext, projectOperation } from '../session/project-context.js';
 import { copyStored, openProject, readProject as readOwnProject } from '../session/project-session.js';
 
@@ -24,7 +24,7 @@ export function readProject(project: string, context: ProjectContext): Promise<S
     const session = await openOperator(bounded, right, 'read projects');
     const id = requireProjectId(project);
     facts.targets = [{ type: 'Project', id }];
-    const [found] = await guardOf(session, id).read([{ type: 'Project', id }], session.options);
+    const [found] = await session.guardOf(id).read([{ type: 'Project', id }], session.options);
     if (found?.status !== 'found') throw notFound({ type: 'Project', id });
     return copyStored<Project>(found.resource, session);
   });

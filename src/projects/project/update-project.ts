@@ -9,7 +9,6 @@ import { assertBody, BodyReader, own } from '../body/body-reader.js';
 import { commitPlanned } from '../session/commit-planned.js';
 import {
   assertMayChange,
-  guardOf,
   openOperator,
   type OperatorSession,
   readStoredProject,
@@ -70,7 +69,7 @@ export async function writeProject(
   change: (before: Project) => Project,
 ): Promise<Stored<Project>> {
   const { plan, results } = await commitPlanned(
-    guardOf(session, id),
+    session.guardOf(id),
     async () => {
       const { project, versionId } = await readStoredProject(session, id);
       const after = change(project);
@@ -81,7 +80,7 @@ export async function writeProject(
     session.options,
   );
   if (plan.writes.length > 0) return copyWritten<Project>(results[0], session);
-  const [current] = await guardOf(session, id).read([{ type: 'Project', id }], session.options);
+  const [current] = await session.guardOf(id).read([{ type: 'Project', id }], session.options);
   if (current?.status !== 'found') throw new FhirError('unavailable', 'The project keeps changing; try again');
   return copyStored<Project>(current.resource, session);
 }

@@ -5,14 +5,15 @@ import { guardStore } from '../../access/guarded-store.js';
 import { leavesOffice } from '../../access/narrow/narrowed-caller.js';
 import type { SuperAdminPower } from '../../access/policy/policy-grant.js';
 import { ALL_INTERACTIONS, type Interaction } from '../../access/rule.js';
-import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
+import { currentCaller, writesWhile } from '../../access/sign-in/current-caller.js';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
+import type { InCall } from '../../access/operation.js';
 import { FhirError } from '../../fhir/error.js';
 import { nameToId, notFound } from '../../fhir/reference.js';
 import { elementsOf } from '../../fhir/resource.js';
-import type { CallOptions } from '../../store/call-options.js';
+import type { CommitOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
-import type { ResourceStore } from '../../store/store.js';
+import type { StoreReads, StoreWrites } from '../../store/store.js';
 import type { ProjectContext } from './project-context.js';
 
 /**
@@ -24,9 +25,13 @@ type OperatorRight = SuperAdminPower | 'all';
 /** An operation on projects as a whole, by a caller who may carry it out. */
 export interface OperatorSession {
   readonly caller: Caller;
-  /** Everything there is; each commit and removal confirms the caller's rights. */
-  readonly store: ResourceStore;
-  readonly options: CallOptions;
+  /** Everything there is. */
+  readonly store: StoreReads;
+  /** Each commit and removal confirms the caller's rights. */
+  readonly writes: StoreWrites;
+  /** A project as trusted code sees it; without one, what is above projects. */
+  readonly guardOf: (project?: string) => GuardedStore;
+  readonly options: CommitOptions;
   readonly extendedMeta: boolean;
 }
 
@@ -38,19 +43,21 @@ export interface OperatorSession {
  * @throws FhirError `unauthenticated`, `forbidden`, and the codes of signing in
  */
 export async function openOperator(
-  context: ProjectContext,
+  context: InCall<ProjectContext>,
   right: OperatorRight,
   what: string,
 ): Promise<OperatorSession> {
-  const { store, caller, signal, extendedMeta = false } = context;
+  const { store, caller, call, extendedMeta = false } = context;
   assertCaller(caller);
   const may = (now: Caller): boolean => mayOperate(now, right);
   if (!may(caller)) {
     const who = right === 'all' ? 'super administrators without access policies' : 'super administrators';
     throw new FhirError('forbidden', `Only ${who} and trusted code may ${what}`);
   }
-  const current = await currentCaller(store, caller, may);
-  return { caller: current, store: storeWhile(store, caller, may), options: { signal }, extendedMeta };
+  const current = await currentCaller(store, caller, may, call);
+  const writes = writesWhile(store, caller, may);
+  const guardOf = (project?: string): GuardedStore => guardStore(store, serverCaller(project), { writes });
+  return { caller: current, store, writes, guardOf, options: call, extendedMeta };
 }
 
 export function mayOperate(caller: Caller, right: OperatorRight): boolean {
@@ -68,11 +75,6 @@ export function requireProjectId(project: ResourceRef): string {
   const id = nameToId(project, 'Project');
   if (id !== undefined) return id;
   throw new FhirError('invalid', 'The project must be named by its id, Project/id or a Reference');
-}
-
-/** A project as trusted code sees it. */
-export function guardOf({ store }: OperatorSession, project: string): GuardedStore {
-  return guardStore(store, serverCaller(project));
 }
 
 /** The Project as stored, with its secrets. @throws FhirError `not-found` */

@@ -1,6 +1,6 @@
 import type { Caller } from '../../access/caller.js';
 import type { CallLimits } from '../../access/limits/call-limits.js';
-import { operation } from '../../access/operation.js';
+import { type InCall, operation } from '../../access/operation.js';
 import type { AuditInteraction } from '../../audit/audit-record.js';
 import type { AuditOptions, AuditFacts } from '../../audit/audit.js';
 import { FhirError } from '../../fhir/error.js';
@@ -33,7 +33,7 @@ export interface ProjectContext extends AuditOptions {
 export function projectOperation<Context extends ProjectContext, Result>(
   context: Context,
   interaction: AuditInteraction,
-  work: (facts: AuditFacts, context: Context) => Promise<Result>,
+  work: (facts: AuditFacts, context: InCall<Context>) => Promise<Result>,
 ): Promise<Result> {
   return operation(context, interaction, (bounded, facts) => work(facts, bounded), { untilWritten: true });
 }

@@ -12,8 +12,9 @@ import type { GuardedStore } from '../../access/contract.js';
 import { guardStore } from '../../access/guarded-store.js';
 import { leavesOffice } from '../../access/narrow/narrowed-caller.js';
 import type { Interaction } from '../../access/rule.js';
-import { currentCaller, storeWhile } from '../../access/sign-in/current-caller.js';
+import { currentCaller, writesWhile } from '../../access/sign-in/current-caller.js';
 import type { ResourceRef } from '../../access/sign-in/find-membership.js';
+import type { InCall } from '../../access/operation.js';
 import type { AuditTarget } from '../../audit/audit-record.js';
 import { FhirError } from '../../fhir/error.js';
 import { copyForHost } from '../../fhir/json/copy-json.js';
@@ -22,7 +23,7 @@ import { type MetaChoice, withChosenMeta } from '../../fhir/own-extensions.js';
 import { type AnyResource, elementsOf, type Stored } from '../../fhir/resource.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE } from '../../store/resource-key.js';
-import type { ResourceStore } from '../../store/store.js';
+import type { ResourceStore, StoreReads } from '../../store/store.js';
 import type { WriteResult } from '../../store/write.js';
 import type { ProjectContext } from './project-context.js';
 
@@ -34,7 +35,7 @@ export interface ProjectSession {
   /** The id of the project. */
   readonly project: string;
   readonly caller: Caller;
-  readonly store: ResourceStore;
+  readonly store: StoreReads;
   /** The project as trusted code sees it; the caller's rights are already checked. Reads contain no secrets. */
   readonly guard: GuardedStore;
   /** The project as the caller itself sees it; undefined for a super administrator from another project, who sees nothing. */
@@ -56,10 +57,10 @@ export interface ProjectSession {
  */
 export async function openProject(
   project: ResourceRef,
-  context: ProjectContext,
+  context: InCall<ProjectContext>,
   interaction: Interaction,
 ): Promise<ProjectSession> {
-  const { store, caller, signal, extendedMeta = false } = context;
+  const { store, caller, call, extendedMeta = false } = context;
   assertCaller(caller);
   const id = nameToId(project, 'Project');
   if (!mayAdminister(caller, id, interaction)) {
@@ -68,14 +69,14 @@ export async function openProject(
   if (id === undefined)
     throw new FhirError('invalid', 'The project must be named by its id, Project/id or a Reference');
   const stillMay = (now: Caller): boolean => mayAdminister(now, id, interaction);
-  const current = await currentCaller(store, caller, stillMay);
-  await assertMayTouchMembers(store, current, id, interaction, { signal });
+  const current = await currentCaller(store, caller, stillMay, call);
+  await assertMayTouchMembers(store, current, id, interaction, call);
   // Policies may have been added to an unrestricted caller since, which then may do less.
   const isUnbound = current.kind === 'member' && !current.bound;
-  const held = storeWhile(store, caller, (now) => stillMay(now) && !(isUnbound && now.bound));
-  const guard = guardStore(held, serverCaller(id));
+  const writes = writesWhile(store, caller, (now) => stillMay(now) && !(isUnbound && now.bound));
+  const guard = guardStore(store, serverCaller(id), { writes });
   const view = current.kind === 'server' ? guard : current.project === id ? guardStore(store, current) : undefined;
-  return { project: id, caller: current, store: held, guard, view, options: { signal }, extendedMeta };
+  return { project: id, caller: current, store, guard, view, options: call, extendedMeta };
 }
 
 /**
@@ -86,10 +87,10 @@ export async function openProject(
  */
 export async function openProjectOfMember(
   membership: ResourceRef,
-  context: ProjectContext,
+  context: InCall<ProjectContext>,
   interaction: Interaction,
 ): Promise<{ readonly session: ProjectSession; readonly id: string }> {
-  const { store, caller, signal } = context;
+  const { store, caller, call } = context;
   assertCaller(caller);
   const home = openable(caller, interaction);
   if (home === undefined) {
@@ -100,8 +101,8 @@ export async function openProjectOfMember(
     throw new FhirError('invalid', 'The membership must be named by its id, ProjectMembership/id or a Reference');
   }
   // Before the answer can reveal the project or the existence of a membership.
-  if (home === 'any') await currentCaller(store, caller, (now) => openable(now, interaction) !== undefined);
-  const project = home === 'own' ? caller.project : await projectOf(store, id, signal);
+  if (home === 'any') await currentCaller(store, caller, (now) => openable(now, interaction) !== undefined, call);
+  const project = home === 'own' ? caller.project : await projectOf(store, id, call);
   if (project === undefined) throw notFound({ type: 'ProjectMembership', id });
   return { session: await openProject(project, context, interaction), id };
 }
@@ -186,12 +187,8 @@ function openable(caller: Caller, interaction: Interaction): 'own' | 'any' | und
   return caller.admin ? 'own' : undefined;
 }
 
-async function projectOf(
-  store: ResourceStore,
-  id: string,
-  signal: AbortSignal | undefined,
-): Promise<string | undefined> {
-  const [entry] = await store.read([{ project: SERVER_SCOPE, type: 'ProjectMembership', id }], { signal });
+async function projectOf(store: ResourceStore, id: string, options: CallOptions): Promise<string | undefined> {
+  const [entry] = await store.read([{ project: SERVER_SCOPE, type: 'ProjectMembership', id }], options);
   if (entry?.status !== 'found') return undefined;
   return nameToId((entry.resource as ProjectMembership).project, 'Project');
 }
