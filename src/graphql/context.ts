@@ -12,7 +12,7 @@ import type { IntrospectionOption } from './introspect/introspect.js';
 import type { LimitOptions } from './limits.js';
 import type { HostFields } from './schema/host/host-fields.js';
 import { withTerminology } from '../store/store-view.js';
-import { observeLike } from '../telemetry/with-telemetry.js';
+import { belowTelemetry } from '../telemetry/with-telemetry.js';
 import type { DocumentNode } from './graphql-js.js';
 
 /** The configuration of a service, shared by all its requests. */
@@ -172,11 +172,7 @@ export function serviceStore(store: ResourceStore, terminology: Terminology | un
 }
 
 const viewsOf = oncePer((store: ResourceStore) =>
-  oncePer((terminology: Terminology) => {
-    const view = withTerminology(store, terminology);
-    observeLike(view, store);
-    return view;
-  }),
+  oncePer((terminology: Terminology) => belowTelemetry(store, (below) => withTerminology(below, terminology))),
 );
 
 /** A parsed document that carries the types of its result and variables, as created by code generators. */

@@ -14,7 +14,7 @@ import { type Attributes, CLIENT, codeOf, markFailed, Observer, type Telemetry }
 
 /**
  * Wraps a store to report its use to a tracer and a meter: its own calls, and the interactions, queries and sign-ins
- * that cause them. Without telemetry the overhead is one map lookup per query.
+ * that cause them. Without telemetry the overhead is one test per query.
  *
  * Spans of calls follow https://opentelemetry.io/docs/specs/semconv/database/database-spans/: the operation, the
  * resource type, and how many resources went in and came out. No ids, no values, no content.
@@ -27,33 +27,32 @@ import { type Attributes, CLIENT, codeOf, markFailed, Observer, type Telemetry }
  * });
  */
 export function withTelemetry(store: ResourceStore, telemetry: Telemetry): ResourceStore {
-  const observer = new Observer(telemetry);
+  return observedBy(new Observer(telemetry), store);
+}
+
+function observedBy(observer: Observer, store: ResourceStore): ResourceStore {
   const observed = new ObservedStore(store, observer);
   // Omits optional methods that the store lacks.
   for (const name of ['accessEpoch', 'changes', 'explain', 'pendingParameters', 'typeHistory', 'watch'] as const) {
     if (store[name] === undefined) Object.defineProperty(observed, name, { value: undefined });
   }
-  OBSERVERS.set(observed, observer);
   return observed;
 }
 
 /** @returns the observer of a store; undefined without telemetry */
 export function observerOf(store: ResourceStore): Observer | undefined {
-  return OBSERVERS.get(store);
+  return store instanceof ObservedStore ? store.observer : undefined;
 }
 
-/** Reports interactions on a view of a store as those on the store itself. */
-export function observeLike(view: ResourceStore, store: ResourceStore): void {
-  const observer = observerOf(store);
-  if (observer !== undefined) OBSERVERS.set(view, observer);
+/** A change of a store, below its telemetry. */
+export function belowTelemetry(store: ResourceStore, change: (store: ResourceStore) => ResourceStore): ResourceStore {
+  return store instanceof ObservedStore ? observedBy(store.observer, change(store.store)) : change(store);
 }
-
-const OBSERVERS = new WeakMap<ResourceStore, Observer>();
 
 class ObservedStore implements ResourceStore {
   constructor(
-    private readonly store: ResourceStore,
-    private readonly observer: Observer,
+    readonly store: ResourceStore,
+    readonly observer: Observer,
   ) {}
 
   get model(): FhirModel {
