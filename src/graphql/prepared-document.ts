@@ -16,6 +16,8 @@ export interface PreparedDocument {
   readonly conditions: readonly string[];
   /** Whether the FHIRPath library must be loaded before execution. */
   readonly usesFhirPath: boolean;
+  /** Of its text; see `hashOfPrepared`. Undefined until a record names it. */
+  hash?: string;
 }
 
 /** The errors of a document that cannot be executed. */

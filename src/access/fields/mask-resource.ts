@@ -1,7 +1,7 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
 import { INLINE_HEADS, INLINE_INSIDE, secretFields } from '../../fhir/resources-inside.js';
-import { getOrCreate, oncePer } from '../../platform/collections.js';
+import { oncePer } from '../../platform/collections.js';
 import { READ_INTERACTIONS, type AccessRule, type AccessRules } from '../rule.js';
 import { covers, type HiddenInside, withoutFields } from './hidden-fields.js';
 
@@ -98,17 +98,22 @@ function hiddenOf(type: string, all: AccessRules | undefined): readonly string[]
  * @param all the caller's rules; undefined for trusted code
  */
 export function hiddenInResources(model: FhirModel, all: AccessRules | undefined): HiddenInside {
-  return getOrCreate(HIDDEN_IN_RESOURCES, all ?? model, () => {
-    let ofAny: readonly string[] | undefined;
-    return {
-      of: (type) => hiddenOf(type, all),
-      get ofAny() {
-        return (ofAny ??= [
-          ...new Set(model.resourceTypes.flatMap((type) => withoutSecretsOf(type, hiddenOf(type, all)))),
-        ]);
-      },
-    };
-  });
+  return all === undefined ? hiddenFromAll(model) : hiddenByRules(all);
+}
+
+const hiddenFromAll = oncePer((model: FhirModel) => hiddenInsideOf(model, undefined));
+const hiddenByRules = oncePer((all: AccessRules) => hiddenInsideOf(all.model, all));
+
+function hiddenInsideOf(model: FhirModel, all: AccessRules | undefined): HiddenInside {
+  let ofAny: readonly string[] | undefined;
+  return {
+    of: (type) => hiddenOf(type, all),
+    get ofAny() {
+      return (ofAny ??= [
+        ...new Set(model.resourceTypes.flatMap((type) => withoutSecretsOf(type, hiddenOf(type, all)))),
+      ]);
+    },
+  };
 }
 
 /** Expressions that do not name a type are indexed without the resources inside that can have secrets. */
@@ -116,8 +121,6 @@ function withoutSecretsOf(type: string, hidden: readonly string[]): readonly str
   const secrets = secretFields(type);
   return hidden.filter((field) => !secrets.includes(field));
 }
-
-const HIDDEN_IN_RESOURCES = new WeakMap<object, HiddenInside>();
 
 const hiddenInsideBy: (rules: readonly AccessRule[]) => readonly string[] = oncePer(hiddenInside);
 

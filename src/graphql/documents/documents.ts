@@ -205,14 +205,8 @@ const MAX_HASHED_LENGTH = 1 << 20;
 
 /** The SHA-256 of a document's text in hex, as persisted documents have it; of a parsed document, of its printed form. */
 export function hashOfPrepared(prepared: PreparedDocument, document: DocumentText): string {
-  let hash = HASHES.get(prepared);
-  if (hash === undefined) {
-    HASHES.set(prepared, (hash = sha256Of(typeof document === 'string' ? document : print(document))));
-  }
-  return hash;
+  return (prepared.hash ??= sha256Of(typeof document === 'string' ? document : print(document)));
 }
-
-const HASHES = new WeakMap<PreparedDocument, string>();
 
 /** The hash of a document that was not executed; undefined if there is no text. */
 export function hashOfRequested(requested: RequestedDocument): string | undefined {

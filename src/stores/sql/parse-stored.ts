@@ -1,5 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { AnyResource } from '../../fhir/resource.js';
+import { oncePer } from '../../platform/collections.js';
 import { isoInstant } from '../../platform/iso-instant.js';
 import { elementReader } from '../../store/element-reader.js';
 import { mapInTurns, Pace } from '../../platform/pace.js';
@@ -67,13 +68,7 @@ class LoadedResource implements StoredResource {
 }
 
 /** Readers are cached by their lists. */
-function withMeta(elements: readonly string[]): readonly string[] {
-  let longer = LISTS_WITH_META.get(elements);
-  if (longer === undefined) LISTS_WITH_META.set(elements, (longer = [...elements, 'meta']));
-  return longer;
-}
-
-const LISTS_WITH_META = new WeakMap<readonly string[], readonly string[]>();
+const withMeta = oncePer((elements: readonly string[]): readonly string[] => [...elements, 'meta']);
 
 function unlessDamaged(parse: () => AnyResource): AnyResource {
   try {

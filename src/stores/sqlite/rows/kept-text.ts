@@ -43,14 +43,12 @@ export function assertWhole([resource, version, updated, text, sum]: KeptText): 
 
 /** The error for a missing version. */
 export function textLost(): FhirError {
-  const error = new FhirError('corrupt', 'The database has lost the text of a version');
-  LOST.add(error);
-  return error;
+  return new TextLost('corrupt', 'The database has lost the text of a version');
 }
 
 /** True for errors of {@link textLost}, which a removal between two statements of a call also causes. */
 export function isTextLost(error: unknown): boolean {
-  return LOST.has(error as object);
+  return error instanceof TextLost;
 }
 
-const LOST = new WeakSet<object>();
+class TextLost extends FhirError {}
