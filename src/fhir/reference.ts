@@ -147,10 +147,10 @@ export function idOf(
 }
 
 /** Reads an id from a host, which may pass on client input. */
-export function nameToId(name: unknown, type: string): string | undefined {
+export function nameToId(name: unknown, type: string, baseUrl?: string): string | undefined {
   if (typeof name !== 'string' && (typeof name !== 'object' || name === null)) return undefined;
   const { reference } = typeof name === 'string' ? { reference: name } : (name as { readonly reference?: unknown });
-  return typeof reference === 'string' ? idOf(reference, type) : undefined;
+  return typeof reference === 'string' ? idOf(reference, type, baseUrl) : undefined;
 }
 
 /** The type and id of a reference's target that the Reference states. */

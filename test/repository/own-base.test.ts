@@ -9,6 +9,7 @@ import {
   FhirError,
   importBundle,
   MemoryStore,
+  narrowCaller,
   type Repository,
   type ResourceStore,
   signIn,
@@ -405,6 +406,22 @@ describe('the base URL of a service', () => {
       expect(() => createRepository({ store: own, caller: systemCaller('clinic'), baseUrl })).not.toThrow();
     },
   );
+
+  test('is that of a conditional reference in a transaction, and of the patient of a narrowed caller', async () => {
+    const own = new MemoryStore({ baseUrl: BASE });
+    const repository = await system(own);
+    await repository.update({ ...ann, identifier: [{ system: 'urn:mrn', value: '7' }] });
+    const url = 'Observation/o1';
+    const resource = about('o1', `${BASE}/Patient?identifier=urn:mrn|7`);
+    const entry = [{ resource, request: { method: 'PUT', url } as const }];
+    await repository.transaction({ resourceType: 'Bundle', type: 'transaction', entry });
+    expect((await repository.read('Observation', 'o1')).subject).toEqual({ reference: 'Patient/ann' });
+    const member = await signedIn(own, { rules: [{ resourceType: 'Observation' }] });
+    const narrow = (patient: string): Repository =>
+      createRepository({ store: own, caller: narrowCaller(member, { scopes: 'patient/Observation.rs', patient }) });
+    expect(await idsIn(narrow(`${BASE}/Patient/ann`), 'Observation', '')).toEqual(['o1']);
+    expect(() => narrow('https://elsewhere.org/fhir/Patient/ann')).toThrow('The patient must be named by its id');
+  });
 
   test('makes one model of the same definitions', () => {
     expect(store.model).toBe(R4.withBaseUrl(BASE));

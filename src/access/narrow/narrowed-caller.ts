@@ -44,7 +44,7 @@ function limitsOf(caller: MemberCaller, narrowing: unknown): Limits {
   if (!isJsonObject(narrowing)) throw unnamed();
   const { scopes, patient, clearance } = narrowing;
   if (clearance !== undefined) return clearanceLimits('the clearance', clearanceCriteria(assertClearances(clearance)));
-  const named = patient === undefined ? undefined : patientId(patient);
+  const named = patient === undefined ? undefined : patientId(patient, model.baseUrl);
   if (scopes === undefined) {
     if (named === undefined) throw unnamed();
     return patientLimits(model, named);
@@ -73,8 +73,8 @@ function unnamed(): FhirError {
   return new FhirError('invalid', 'narrowCaller needs scopes, a patient or a clearance');
 }
 
-function patientId(patient: unknown): string {
-  const id = nameToId(patient, 'Patient');
+function patientId(patient: unknown, baseUrl: string | undefined): string {
+  const id = nameToId(patient, 'Patient', baseUrl);
   if (id !== undefined) return id;
   throw new FhirError('invalid', 'The patient must be named by its id, Patient/id or a Reference');
 }

@@ -179,7 +179,8 @@ export async function linksWithin(identified: readonly Identified[], pace: Pace)
 }
 
 /**
- * Replaces conditional references (`Practitioner?identifier=system|value`) by the one resource that matches.
+ * Replaces conditional references (`Practitioner?identifier=system|value`, also below the service's own base) by the one
+ * resource that matches.
  *
  * The search sees the project as the Bundle will leave it: its resources, and stored ones that it does not replace or
  * delete. Chains from the Bundle's resources are evaluated within the Bundle only. See
@@ -197,7 +198,7 @@ export async function resolveConditionalReferences(
   for (const one of identified) {
     if (pace.isSpent) await pace.next();
     if (one.action !== 'put') continue;
-    const found = conditionalReferences(session.store.model, one.resource);
+    const found = conditionalReferences(session, one.resource);
     if (found.size > 0) texts.set(one, found);
   }
   if (texts.size === 0) return identified;
@@ -229,18 +230,24 @@ export async function resolveConditionalReferences(
 
 const CONDITIONAL = /^([A-Z][A-Za-z]*)\?(.*)$/s;
 
-function conditionalReferences(model: FhirModel, resource: AnyResource): ReadonlySet<string> {
+function conditionIn(link: string, { baseUrl }: ImportSession): RegExpExecArray | null {
+  const isOwn = baseUrl !== undefined && link.startsWith(`${baseUrl}/`);
+  return CONDITIONAL.exec(isOwn ? link.slice(baseUrl.length + 1) : link);
+}
+
+function conditionalReferences(session: ImportSession, resource: AnyResource): ReadonlySet<string> {
+  const { model } = session.store;
   const found = new Set<string>();
   rewriteLinks(model, resource, (link, kind) => {
-    if (kind === 'reference' && link.includes('?') && model.isResourceType(CONDITIONAL.exec(link)?.[1] ?? ''))
-      found.add(link);
+    if (kind !== 'reference' || !link.includes('?')) return undefined;
+    if (model.isResourceType(conditionIn(link, session)?.[1] ?? '')) found.add(link);
     return undefined;
   });
   return found;
 }
 
 async function resolveOne(text: string, future: BundleWorld, session: ImportSession, pace: Pace): Promise<string> {
-  const [, type, query] = CONDITIONAL.exec(text) as unknown as [string, string, string];
+  const [, type, query] = conditionIn(text, session) as unknown as [string, string, string];
   const criteria = parseCondition(session.store.model, type, query);
   const own = await inTurns(future.matching(type, criteria), pace);
   const stored = own.length > 1 ? [] : await findMatches(type, criteria, future.touched, session);
