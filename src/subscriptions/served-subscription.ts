@@ -11,8 +11,9 @@ import type { AuditFacts } from '../audit/audit.js';
 import { type ErrorCode, FhirError } from '../fhir/error.js';
 import { copyForHost, sameJsonText } from '../fhir/json/copy-json.js';
 import { keepDecimalTexts } from '../fhir/json/decimal-texts.js';
+import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { withoutOwnMeta } from '../fhir/own-extensions.js';
-import { referenceTo } from '../fhir/reference.js';
+import { parseReference, referenceTo } from '../fhir/reference.js';
 import { type AnyResource, elementsOf, isJsonObject, type JsonObject } from '../fhir/resource.js';
 import { sha256Of } from '../platform/crypto.js';
 import { Pace } from '../platform/pace.js';
@@ -44,6 +45,8 @@ interface ReadSubscription {
 
 /** `Subscription.channel`, checked. */
 interface RestHook extends Pick<SubscriptionNotification, 'endpoint' | 'payload' | 'header'> {
+  /** The id of the Bot that the endpoint names. */
+  readonly bot: string | undefined;
   readonly content: PayloadContent;
 }
 
@@ -96,7 +99,7 @@ export class ServedSubscription {
     if (status === 'off')
       return this.#now.position === undefined ? undefined : this.#save({ number: this.#now.number });
     try {
-      const hook = restHookIn(this.#resource);
+      const hook = restHookIn(this.#resource, this.tools.settings.store.model);
       await this.#confirm(await this.tools.settings.store.accessEpoch?.());
       if (status === 'requested') await this.#activate(hook);
       await this.#deliverAll(hook);
@@ -206,7 +209,7 @@ export class ServedSubscription {
   async #send(hook: RestHook, event: LiveEvent | undefined): Promise<void> {
     const { settings, lease } = this.tools;
     if (!lease.isHeld) throw new FhirError('unavailable', 'Another process delivers');
-    const { content, ...channel } = hook;
+    const { content, bot: _, ...channel } = hook;
     const bundle = event === undefined ? this.#bundle(content, event) : await this.#audited(content, event);
     const notification: SubscriptionNotification = {
       type: event === undefined ? 'handshake' : 'event-notification',
@@ -325,10 +328,9 @@ export class ServedSubscription {
     caller: MemberCaller,
     { written, requirePolicy }: SubscriptionAuthor,
   ): Promise<MemberCaller | undefined> {
-    const { endpoint } = restHookIn(this.#resource);
-    const id = /^Bot\/([\w.-]+)$/.exec(endpoint)?.[1];
-    if (id === undefined) return undefined;
     const { store } = this.tools.settings;
+    const { bot: id, endpoint } = restHookIn(this.#resource, store.model);
+    if (id === undefined) return undefined;
     const [bot] = await guardStore(store, caller).read([{ type: 'Bot', id }]);
     if (bot?.status !== 'found') throw new Unserved('forbidden', 'Its author can read no such Bot');
     const identity = { project: this.#key.project, client: endpoint };
@@ -358,23 +360,31 @@ export class ServedSubscription {
 }
 
 /** The channel of a Subscription. @throws FhirError `unsupported` - it cannot be served */
-function restHookIn(subscription: AnyResource): RestHook {
+function restHookIn(subscription: AnyResource, { baseUrl }: FhirModel): RestHook {
   const { channel } = elementsOf(subscription);
-  const { type, endpoint, payload, header = [] }: JsonObject = isJsonObject(channel) ? channel : {};
+  const { type, endpoint, payload, header: given = [] }: JsonObject = isJsonObject(channel) ? channel : {};
   if (type !== 'rest-hook') throw new Unserved('unsupported', 'Only the channel type "rest-hook" is served');
   if (typeof endpoint !== 'string') throw new Unserved('unsupported', 'The channel has no endpoint');
-  if (/[\s\p{Cc}]/u.test(endpoint)) throw new Unserved('unsupported', 'The endpoint must be a URL');
+  const named = parseReference(endpoint, baseUrl);
+  const bot = named?.kind === 'local' && named.type === 'Bot' && named.version === undefined ? named.id : undefined;
+  if (bot === undefined && (!URL.canParse(endpoint) || /[\s\p{Cc}]/u.test(endpoint))) {
+    throw new Unserved('unsupported', 'The endpoint must be an absolute URL, or a Bot such as Bot/1');
+  }
   if (payload !== undefined && !JSON_TYPE.test(String(payload))) {
     throw new Unserved('unsupported', 'The payload must be application/fhir+json');
   }
   const content = payloadContent(channel as JsonObject);
   if (content === undefined) throw new Unserved('unsupported', 'The content of the payload has an unknown code');
-  const headers: readonly unknown[] = Array.isArray(header) ? header : [header];
+  const headers: readonly unknown[] = Array.isArray(given) ? given : [given];
   if (!headers.every((one): one is string => typeof one === 'string' && HEADER.test(one))) {
     throw new Unserved('unsupported', 'Each header must be one line such as "Authorization: Bearer token"');
   }
   // All attempts share it.
-  return { endpoint, payload: payload as string | undefined, header: Object.freeze([...headers]), content };
+  const header = Object.freeze([...headers]);
+  return {
+    ...{ endpoint: bot === undefined ? endpoint : referenceTo('Bot', bot), bot, header, content },
+    payload: payload as string | undefined,
+  };
 }
 
 /** A media type of JSON, as https://datatracker.ietf.org/doc/html/rfc9110#section-8.3.1 has it. */

@@ -109,7 +109,7 @@ function shortOf(bundle: Bundle): string {
   const number = part!.find(({ name }) => name === 'event-number')!.valueString;
   const focus = part!.find(({ name }) => name === 'focus')!.valueReference!.reference!;
   const version = event!.resource?.meta?.versionId;
-  const id = focus.replace('Observation/', '');
+  const id = focus.replace(/^.*Observation\//, '');
   return `${number} ${KINDS[event!.request!.method]} ${id}${version === undefined ? '' : `@${version}`}`;
 }
 
@@ -363,11 +363,13 @@ describe('a Subscription', () => {
       { channel: { type: 'rest-hook', endpoint: 'https://a.example', header: ['Authorization: x', header] } },
       'Each header must be one line',
     ]),
-    [
-      'an endpoint with blanks',
-      { channel: { type: 'rest-hook', endpoint: 'https://a.example\n/' } },
-      'The endpoint must be a URL',
-    ],
+    ...['https://a.example\n/', 'hook', 'Bot/b1/_history/1'].map(
+      (endpoint): [string, Partial<Subscription>, string] => [
+        `the endpoint ${JSON.stringify(endpoint)}`,
+        { channel: { type: 'rest-hook', endpoint } },
+        'The endpoint must be an absolute URL, or a Bot',
+      ],
+    ),
     ['an end that has passed', { end: '2020-01-01T00:00:00Z' }, 'Its end has passed'],
     [
       'a Bot that is not there',
@@ -580,27 +582,32 @@ describe('a Subscription', () => {
     ]);
   });
 
-  test('with a Bot as endpoint has the host act as that Bot', async () => {
-    const { bot } = await createBot('clinic', { name: 'Notifier' }, admin());
-    const host = new Host();
-    void host.start();
-    await activated({ channel: { ...subscription().channel, endpoint: `Bot/${bot.id}` } });
-    host.answer = ({ caller, bundle }) =>
-      createRepository({ store, caller: caller! }).create({
-        resourceType: 'Communication',
-        status: 'completed',
-        note: [{ text: shortOf(bundle) }],
+  test.each(['', 'https://own.base/fhir/'])(
+    'with a Bot as endpoint, below "%s", has the host act as that Bot',
+    async (base) => {
+      await end();
+      await begin(new MemoryStore({ baseUrl: 'https://own.base/fhir' }));
+      const { bot } = await createBot('clinic', { name: 'Notifier' }, admin());
+      const host = new Host();
+      void host.start();
+      await activated({ channel: { ...subscription().channel, endpoint: `${base}Bot/${bot.id}` } });
+      host.answer = ({ caller, bundle }) =>
+        createRepository({ store, caller: caller! }).create({
+          resourceType: 'Communication',
+          status: 'completed',
+          note: [{ text: shortOf(bundle) }],
+        });
+      await system.update(observation('o1'));
+      expect(await host.untilEvents(1)).toEqual(['1 enter o1@1']);
+      expect(host.got).toHaveLength(1);
+      const trusted = createRepository({ store, caller: systemCaller('clinic'), extendedMeta: true });
+      const [found] = (await trusted.search('Communication', {})).entry!;
+      expect(found!.resource).toMatchObject({
+        meta: { author: { reference: `Bot/${bot.id}` } },
+        note: [{ text: '1 enter o1@1' }],
       });
-    await system.update(observation('o1'));
-    expect(await host.untilEvents(1)).toEqual(['1 enter o1@1']);
-    expect(host.got).toHaveLength(1);
-    const trusted = createRepository({ store, caller: systemCaller('clinic'), extendedMeta: true });
-    const [found] = (await trusted.search('Communication', {})).entry!;
-    expect(found!.resource).toMatchObject({
-      meta: { author: { reference: `Bot/${bot.id}` } },
-      note: [{ text: '1 enter o1@1' }],
-    });
-  });
+    },
+  );
 
   test('is forgotten when it is deleted or erased, and stops when it is off', async () => {
     const host = new Host();
