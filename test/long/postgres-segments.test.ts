@@ -199,6 +199,47 @@ describe.skipIf(PROGRAMS === undefined)('segments on a real PostgreSQL server', 
     await assertRight();
   });
 
+  test('a list is made while others read for long', async () => {
+    await removeAll();
+    const dump = await pool.connect();
+    await dump.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    for (const table of ['writer', 'segment_list', 'segment_row', 'segment_written'])
+      await dump.query(`SELECT count(*) FROM fhirgraph_${table}`);
+    await buildSegments(pool, TYPES);
+    expect(await countOf('fhirgraph_segment_list WHERE complete')).toBe(TYPES.length);
+    await dump.query('ROLLBACK');
+    dump.release();
+    await assertRight();
+  });
+
+  test('a list that is made beside a joined transaction has its later writes', async () => {
+    await removeAll();
+    const [one] = world.all.filter(({ resourceType }) => resourceType === 'Observation') as [AnyResource];
+    const client = await pool.connect();
+    await client.query('BEGIN');
+    const joined = await store.join(client as never);
+    // Fixes what the transaction sees.
+    await joined.read([keyOf('Observation', one.id!)]);
+    let polls = 0;
+    let hasRead = false;
+    const noting = through(pool, (statement, own) => {
+      if (statement.text.includes('pg_locks')) polls++;
+      if (statement.text.includes('ORDER BY r.id')) hasRead = true;
+      return own.query(statement);
+    });
+    const building = buildSegments(noting, TYPES);
+    while (polls < 5 && !hasRead) await sleep(5);
+    const changed = { ...one, status: 'entered-in-error' } as unknown as AnyResource;
+    const [written] = await joined.commit([put(changed)]);
+    await client.query('COMMIT');
+    client.release();
+    joined.committed();
+    if (written?.kind === 'put') world.current.set(`Observation/${one.id!}`, written.resource);
+    await building;
+    expect(await countOf('fhirgraph_segment_list WHERE complete')).toBe(TYPES.length);
+    await assertRight();
+  });
+
   /** Runs a builder that stops after some statements, and then is killed. @returns false if it had ended before */
   async function killedAt(stopAt: number): Promise<boolean> {
     const child = spawn(

@@ -22,10 +22,10 @@ import type { PostgresSegments } from './segments/segments.js';
  *
  * One process works on a type at a time, as long as its mark in `busy` lasts. Only the comparison of lists keeps segments right.
  *
- * **Which writes a list includes.** A commit notes the resources that it writes if its snapshot has a list of their type, and
- * reads `fhirgraph_writer` in the same statement. The lock on that table comes before the snapshot and lasts until the commit
- * ends. An empty list is committed first. Each later step on it waits for the end of all transactions that hold that lock. So a
- * commit either
+ * **Which writes a list includes.** A commit notes the resources that it writes in `fhirgraph_segment_written` if its snapshot
+ * has a list of their type. Its ROW EXCLUSIVE lock on that table comes before the snapshot and lasts until the commit ends. An
+ * empty list is committed first. Each later step on it waits for the end of all transactions that hold such a lock. So a commit
+ * either
  *
  * - has ended before the first resource is read, so that the segments include it; or
  * - took its lock after the list was there, so that its snapshot has the list, and it notes its writes.
@@ -133,11 +133,11 @@ export class PostgresRefreshPort implements RefreshPort {
   }
 }
 
-/** Waits for the commits that may not have seen an empty list: those that hold `fhirgraph_writer` now. */
+/** Waits for the commits that may not have seen an empty list. Readers have weaker locks. */
 async function untilWritersEnd(run: Run, signal: AbortSignal): Promise<void> {
   const holders = async (): Promise<ReadonlySet<string>> => {
     const rows = await run(sql`SELECT DISTINCT l.virtualtransaction FROM pg_locks l
-      WHERE l.relation = 'fhirgraph_writer'::regclass AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`);
+      WHERE l.relation = 'fhirgraph_segment_written'::regclass AND l.mode = 'RowExclusiveLock' AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`);
     return new Set(rows.map(([holder]) => holder as string));
   };
   const first = new Set(await holders());

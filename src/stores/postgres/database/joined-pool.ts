@@ -1,6 +1,7 @@
 import { FhirError } from '../../../fhir/error.js';
 import type { PostgresAnswer, PostgresClient, PostgresPool, PostgresStatement } from './driver.js';
 import { sqlState } from './errors.js';
+import { FIRST_LOCKS } from './transaction.js';
 
 /**
  * A pool of one connection, on which the host has a transaction open. Each use of the connection is a savepoint of that
@@ -20,14 +21,15 @@ export class JoinedPool implements PostgresPool {
 
   /**
    * Joins the transaction of the host, which becomes serializable, as the store's checks need it. What a serializable
-   * transaction sees is fixed by its first query. The lock must come before that: see SegmentRefresh, and `takeOver`.
+   * transaction sees is fixed by its first query. The locks must come before that.
    *
    * @throws FhirError `invalid` - no transaction is open, or a query of it came before
    */
   static async over(client: Pick<PostgresClient, 'query'>): Promise<JoinedPool> {
     try {
       await client.query(statementOf('SET TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ WRITE'));
-      await client.query(statementOf('LOCK TABLE fhirgraph_writer IN ACCESS SHARE MODE'));
+      // Several statements in one message would be a transaction of their own.
+      for (const { text } of FIRST_LOCKS) await client.query(statementOf(text));
     } catch (cause) {
       const known = REFUSALS.find(([state]) => state === sqlState(cause));
       if (known === undefined) throw cause;

@@ -130,11 +130,12 @@ async function runOnce<Result>(
 const NOT_COMPILED = sql`SET LOCAL jit = off`;
 const BEGIN = [sql`BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`, NOT_COMPILED];
 /**
- * The first query of such a transaction fixes what it sees, so that it could miss a takeover of the database; LOCK and
- * SET are not queries. Statements without values are one message, and one round trip.
+ * The locks of a transaction whose first query fixes what it sees. With them, it misses no takeover of the database before, and
+ * no list of segments: see `PostgresRefreshPort`. LOCK and SET are not queries.
  */
-const BEGIN_SERIALIZABLE = [
-  sql`BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE`,
-  NOT_COMPILED,
+export const FIRST_LOCKS = [
   sql`LOCK TABLE fhirgraph_writer IN ACCESS SHARE MODE`,
+  sql`LOCK TABLE fhirgraph_segment_written IN ROW EXCLUSIVE MODE`,
 ];
+/** Statements without values are one message, and one round trip. */
+const BEGIN_SERIALIZABLE = [sql`BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE`, NOT_COMPILED, ...FIRST_LOCKS];

@@ -1,5 +1,5 @@
 import { listOf } from '../../segments/port.js';
-import { type Sql, sql } from '../../sql/sql.js';
+import { type Sql, sql, TRUE } from '../../sql/sql.js';
 import { arrayText, plainArrayText } from './array.js';
 import { textKey } from './keys.js';
 import type { Runner } from '../database/run.js';
@@ -19,15 +19,16 @@ export function noteWritten(shard: string, written: readonly { readonly type: st
 /**
  * Removes the segments of a project, or of one of its types, in the transaction that removes content or changes index rows.
  * No other process can then store a segment that it built of earlier reads, because its list is gone. A list that is begun
- * in between is built after this transaction, because that holds `fhirgraph_writer`.
+ * in between is built after this transaction, as after a commit: its lock comes before its snapshot.
  */
 export async function removeSegments(runner: Runner, shard: string, type?: string): Promise<void> {
-  const ofType = type === undefined ? sql`TRUE` : sql`type = ${type}`;
-  const lists = await runner.run(sql`DELETE FROM fhirgraph_segment_list
-    WHERE project = ${shard} AND ${ofType} AND (SELECT count(*) FROM fhirgraph_writer) > 0 RETURNING list`);
+  const of = sql`project = ${shard} AND ${type === undefined ? TRUE : sql`type = ${type}`}`;
+  const written = sql`DELETE FROM fhirgraph_segment_written WHERE ${of}`;
+  const lists = await runner.run(
+    sql`WITH w AS (${written}) DELETE FROM fhirgraph_segment_list WHERE ${of} RETURNING list`,
+  );
   const ids = lists.flatMap(([text]) => listOf(text as string).segments.map(({ id }) => id));
   if (ids.length > 0) await runner.run(removeRows(shard, ids));
-  await runner.run(sql`DELETE FROM fhirgraph_segment_written WHERE project = ${shard} AND ${ofType}`);
 }
 
 /** Removes the rows of segments. */
