@@ -10,7 +10,7 @@ import { R4 } from '../../src/store.js';
 import { below, createRandom, keyOf, oneOf, PROJECT, put } from '../support/kit.js';
 import { Connections } from '../../src/stores/postgres/database/connections.js';
 import { COPY } from '../../src/stores/postgres/database/copy-text.js';
-import { IndexStatus } from '../../src/stores/postgres/maintenance/index-status.js';
+import { IndexStatus } from '../../src/stores/postgres/schema/index-status.js';
 import { NO_WORK } from '../../src/stores/sql/segment-refresh.js';
 import { SEGMENT_TUNING } from '../../src/stores/segments/upkeep.js';
 import { TUNING } from '../../src/stores/postgres/scans/tuning.js';

@@ -5,7 +5,7 @@ import { warnOfOtherDefinitions } from '../sql/opening.js';
 import { reindexFew } from '../sql/reindex.js';
 import type { PostgresStoreConfig } from './database/config.js';
 import type { Connections } from './database/connections.js';
-import type { IndexStatus } from './maintenance/index-status.js';
+import type { IndexStatus } from './schema/index-status.js';
 import type { IndexWork } from './maintenance/index-work.js';
 import { prepareSchema } from './schema/prepare-schema.js';
 

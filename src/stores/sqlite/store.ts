@@ -40,7 +40,7 @@ import { warnOfOtherDefinitions } from '../sql/opening.js';
 import { backgroundReindexing, reindex, reindexFew, type ReindexOptions } from '../sql/reindex.js';
 import { ReadCalls } from './read-calls.js';
 import { SegmentRefresh } from '../sql/segment-refresh.js';
-import { FLUSH_LOADING, SqliteRefreshPort } from './segment-refresh.js';
+import { FLUSH_LOADING, SqliteRefreshPort } from './refresh-port.js';
 import { SqliteChanges } from './search/changes.js';
 import { Lookout } from './lookout.js';
 import { Threads } from './threads/threads.js';

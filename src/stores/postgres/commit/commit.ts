@@ -22,7 +22,7 @@ import { assertExpected, changeOf, type Committed, putResult } from '../../sql/c
 import { nextAccessEpoch } from '../rows/access-epoch.js';
 import type { PostgresStoreConfig } from '../database/config.js';
 import type { Connections } from '../database/connections.js';
-import type { IndexStatus } from '../maintenance/index-status.js';
+import type { IndexStatus } from '../schema/index-status.js';
 import { resourceKey } from '../rows/keys.js';
 import { MissingKeys } from '../rows/missing-keys.js';
 import { ProjectWrites, type ResourceState } from './project-writes.js';

@@ -22,7 +22,7 @@ import { arrayText } from '../rows/array.js';
 import type { Connections } from '../database/connections.js';
 import { boundedBatch } from '../rows/bounded-texts.js';
 import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
-import type { IndexStatus } from './index-status.js';
+import type { IndexStatus } from '../schema/index-status.js';
 import { indexPortOf, onIndexOf } from '../rows/index-port.js';
 import { parameterKey, plainKey, projectKey } from '../rows/keys.js';
 import { removeSegments } from '../rows/segment-tables.js';

@@ -12,7 +12,7 @@ import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
 import { plainKey, resourceKeyIn } from '../rows/keys.js';
 import type { Connection } from '../database/lent-connection.js';
 import { endsWhenSilent } from '../database/silence.js';
-import type { IndexStatus } from './index-status.js';
+import type { IndexStatus } from '../schema/index-status.js';
 import type { PostgresSegments } from '../segments/segments.js';
 
 /** The findings of a verification. */

@@ -18,7 +18,8 @@ import type { Row } from '../database/lent-connection.js';
 import { isBrief } from '../scans/narrow-scans.js';
 import { TUNING } from '../scans/tuning.js';
 import type { Run } from '../database/run.js';
-import { conditionsIn, epochHolds, found, scopeOf, type SearchIndex, type Validity } from './search.js';
+import type { Validity } from '../schema/index-status.js';
+import { conditionsIn, epochHolds, found, scopeOf, type SearchIndex } from './search.js';
 import { prepared } from '../database/statements.js';
 
 /** One page per target. */

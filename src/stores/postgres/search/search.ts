@@ -25,14 +25,10 @@ import { projectKey, resourceKey } from '../rows/keys.js';
 import { allOfType, isBrief, narrowScans, rarest } from '../scans/narrow-scans.js';
 import { withOwnScan } from '../scans/own-scans.js';
 import { TUNING } from '../scans/tuning.js';
+import type { Validity } from '../schema/index-status.js';
 import type { SegmentPage } from '../../segments/segment-search.js';
 import { rowsStatement } from '../segments/segment-port.js';
 import type { PostgresSegments, Wanted } from '../segments/segments.js';
-
-/** The conditions under which the statements of a search may run; see {@link epochHolds}. */
-export interface Validity {
-  readonly epoch: string;
-}
 
 /** The state of the index seen by a search. */
 export interface SearchIndex extends Reader, Validity {

@@ -7,7 +7,11 @@ import type { Connections } from '../database/connections.js';
 import { isRolledBack } from '../database/errors.js';
 import { onIndexOf } from '../rows/index-port.js';
 import type { Reader, Runner } from '../database/run.js';
-import type { Validity } from '../search/search.js';
+
+/** The conditions under which the statements of a search may run. */
+export interface Validity {
+  readonly epoch: string;
+}
 
 /**
  * Tracks which parameters can be searched: their index rows are complete and made with the definitions of this process.

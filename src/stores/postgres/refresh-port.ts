@@ -11,7 +11,7 @@ import type { Connections } from './database/connections.js';
 import { isRetryable, rollbackUnless, storeError } from './database/errors.js';
 import type { Run } from './database/run.js';
 import { inTransaction, type Transaction } from './database/transaction.js';
-import type { IndexStatus } from './maintenance/index-status.js';
+import type { IndexStatus } from './schema/index-status.js';
 import { projectKey } from './rows/keys.js';
 import { removeSegments } from './rows/segment-tables.js';
 import type { PortConnection } from './segments/segment-port.js';
