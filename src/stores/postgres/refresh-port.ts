@@ -12,6 +12,7 @@ import { isRetryable, rollbackUnless, storeError } from './database/errors.js';
 import type { Run } from './database/run.js';
 import { inTransaction, type Transaction } from './database/transaction.js';
 import type { IndexStatus } from './schema/index-status.js';
+import { GENERATION } from './rows/index-port.js';
 import { projectKey } from './rows/keys.js';
 import { removeSegments } from './rows/segment-tables.js';
 import type { PortConnection } from './segments/segment-port.js';
@@ -117,15 +118,13 @@ export class PostgresRefreshPort implements RefreshPort {
     return 'more';
   }
 
-  /** Reads `fhirgraph_writer`, which blocks a takeover until the transaction ends. */
   #transactUntil(signal: AbortSignal): PortConnection['transact'] {
     return (write) =>
       inTransaction(
         this.#connections,
         { serializable: false, attempts: 1, signal },
         async (transaction: Transaction) => {
-          const { generation } = this.#status.known;
-          const isOurs = rollbackUnless(sql`(SELECT definitions FROM fhirgraph_writer) = ${generation}`);
+          const isOurs = rollbackUnless(sql`${GENERATION} = ${this.#status.known.generation}`);
           await transaction.run(sql`SELECT ${isOurs}`);
           return write(transaction);
         },

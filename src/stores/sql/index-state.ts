@@ -61,7 +61,7 @@ export interface StateTables {
   heldTypes(project: string | undefined): Sql;
   /** Queues all resources of a type of some projects, from the first one on. */
   setWork(projects: readonly string[], type: string, codes: Codes): Sql;
-  /** Refuses later writes of processes with the previous definitions. Undefined: each write compares the definitions. */
+  /** Refuses later writes of processes of the previous generation. Undefined: each write compares the definitions. */
   refuseOthers?(generation: number): Sql;
 }
 
@@ -105,7 +105,7 @@ export interface IndexState {
   readonly foreign: CodesByType;
   /** Parameters with incomplete rows in some project. */
   readonly pending: CodesByType;
-  /** Of PostgreSQL: the value in `fhirgraph_writer` until another process takes the database over. */
+  /** Of PostgreSQL: of the definitions of written rows. A random number that a takeover replaces. */
   readonly generation: number;
 }
 

@@ -12,6 +12,7 @@ import { arrayText, rowsOf } from '../rows/array.js';
 import { byKey, deleteOf, isOfProject } from '../rows/by-key.js';
 import { COPY, copyInto } from '../database/copy-text.js';
 import { rollbackUnless } from '../database/errors.js';
+import { GENERATION } from '../rows/index-port.js';
 import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
 import { projectKey } from '../rows/keys.js';
 import { withLiterals } from '../database/literals.js';
@@ -203,7 +204,7 @@ export class ProjectWrites {
     if (!areNew) await transaction.run(this.#statement(beside, false));
     const taken = this.#taken();
     const ofResources = [
-      { text: withLiterals(sql`SELECT ${rollbackUnless(this.#isOfGeneration())}`) },
+      { text: withLiterals(sql`SELECT ${rollbackUnless(sql`${GENERATION} = ${this.#generation}`)}`) },
       copyOf(shard, versions),
       ...beside.map((insert) => ({ text: withLiterals(insert) })),
       ...(taken.length === 0 ? [] : [copyInto(sql`unique_key`, sql`project, text, resource`, shard, taken)]),
@@ -251,18 +252,13 @@ export class ProjectWrites {
     const first = alone ? sql`turn AS MATERIALIZED (${turn}), fed AS (${insert}), ` : sql``;
     const before = withParts.reduce((all, part) => sql`${all}${part}`, first);
     return sql`WITH ${before}saved AS (${upsert(shard, versions)})
-      SELECT ${rollbackUnless(sql`count(*) = ${versions.length} AND ${this.#isOfGeneration()}`)}
+      SELECT ${rollbackUnless(sql`count(*) = ${versions.length} AND ${GENERATION} = ${this.#generation}`)}
       FROM saved`;
   }
 
   /** Unique texts that the database does not have yet, with the keys of their resources. */
   #taken(): readonly (readonly [text: string, key: string])[] {
     return [...this.#holders].flatMap(([text, { key }]) => (this.#heldThere.has(text) ? [] : [[text, key] as const]));
-  }
-
-  /** The condition that the database has the definitions of the rows. Reading it blocks a takeover until the commit. */
-  #isOfGeneration(): Sql {
-    return sql`(SELECT definitions FROM fhirgraph_writer) = ${this.#generation}`;
   }
 
   #hold(text: string, holder: Holder): void {

@@ -23,7 +23,7 @@ import type { Connections } from '../database/connections.js';
 import { boundedBatch } from '../rows/bounded-texts.js';
 import { ALL_INDEX_TABLES, IndexRows } from '../rows/index-rows.js';
 import type { IndexStatus } from '../schema/index-status.js';
-import { indexPortOf, onIndexOf } from '../rows/index-port.js';
+import { GENERATION, indexPortOf, onIndexOf } from '../rows/index-port.js';
 import { parameterKey, plainKey, projectKey } from '../rows/keys.js';
 import { removeSegments } from '../rows/segment-tables.js';
 import { inTransaction, type Transaction } from '../database/transaction.js';
@@ -133,9 +133,8 @@ export class IndexWork implements ReindexPort {
     return shapes.length;
   }
 
-  /** Reads `fhirgraph_writer`, which blocks a takeover until the transaction ends. */
   async #assertOurs(transaction: Transaction): Promise<void> {
-    const [row] = await transaction.run(sql`SELECT definitions FROM fhirgraph_writer`);
+    const [row] = await transaction.run(sql`SELECT ${GENERATION}`);
     if (Number(row?.[0]) !== this.#status.known.generation) await this.#status.load(transaction);
     this.#status.assertOurs();
     if (Number(row?.[0]) !== this.#status.known.generation) throw indexTakenOver();

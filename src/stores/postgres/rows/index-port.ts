@@ -16,6 +16,9 @@ export function indexPortOf(runner: Runner): IndexPort {
   return { tables: STATE_TABLES, run: (statement) => runner.run(statement) };
 }
 
+/** The generation of the definitions that rows are written with. Reading it blocks a takeover until the transaction ends. */
+export const GENERATION = sql`(SELECT definitions FROM fhirgraph_writer)`;
+
 const STATE_TABLES: StateTables = {
   meta: sql`fhirgraph_meta`,
   work: sql`fhirgraph_index_work`,

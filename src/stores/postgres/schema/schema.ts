@@ -98,7 +98,7 @@ function table(name: string, columns: string, partitions: number): readonly stri
  *
  * ```text
  * fhirgraph_meta        (name)               versions of tables and extraction, and the state of the index: see index-status.ts
- * fhirgraph_writer      one row              the definitions of written rows; locked by every write
+ * fhirgraph_writer      one row              the generation of the definitions of written rows; locked by every write
  * fhirgraph_index_work  (project, type)      index rows to rebuild: see index-work.ts
  *                       urgent               sign-in depends on them
  *                       parameters           JSON list of codes; ["*"]: all
