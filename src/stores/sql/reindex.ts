@@ -174,7 +174,7 @@ export function* reindexFew(): Ask<ReindexPort, boolean> {
 
 const AT_ONCE = 2_000;
 
-/** Re-indexes in the background of calls. It warns of a damaged resource, and goes on with other types. */
+/** Re-indexes in the background of calls. It warns of a damaged resource, and continues with other types. */
 export function backgroundReindexing(port: ReindexPort, storeError: (error: unknown) => FhirError): BackgroundWork {
   const failed: FhirError[] = [];
   const step = async (signal: AbortSignal): Promise<StepResult> => {
