@@ -119,7 +119,7 @@ test('while other callers change the rights, no invisible resource is written or
         expect(store.unseen).toBe(0);
       },
     ),
-    { numRuns: cases(400, 60), seed: SEED },
+    { numRuns: cases(400, 120), seed: SEED },
   );
   expect(written).toBeGreaterThan(10);
 });

@@ -17,7 +17,7 @@ const stores: readonly [name: string, make: () => ResourceStore][] = [
 describe.each(stores)('many callers of one store at once, on %s', (_name, makeStore) => {
   test('each resource behaves as if its calls had come one after the other', async () => {
     const store = makeStore();
-    const options = { callers: 12, calls: cases(40), resources: 4, seed: SEED };
+    const options = { callers: 12, calls: cases(40, 80), resources: 4, seed: SEED };
     const { operations, overtaken } = await runManyCallers(store, options);
     expect(contradictionsOf(operations)).toEqual([]);
     expect([operations.length > 12 * 20, overtaken > 12]).toEqual([true, true]);

@@ -12,7 +12,7 @@ import {
 } from '../../src/index.js';
 import { SqliteStore } from '../../src/sqlite.js';
 import { guardStore } from '../../src/access/guarded-store.js';
-import { cases } from '../support/chance.js';
+import { CHARACTER, cases } from '../support/chance.js';
 import { caller, type Clinic, erase, openClinic, put, type Sample, PROJECT } from './harness.js';
 
 const stores: readonly (readonly [string, () => ResourceStore])[] = [
@@ -362,7 +362,7 @@ describe('a cursor', () => {
       expect([content, data?.['PatientConnection'] ?? null]).toEqual([content, null]);
       expect(errors![0]!.extensions.code).toMatch(/^(invalid|too-costly)$/);
     }
-    const text = fc.string({ unit: 'binary', maxLength: 60 });
+    const text = fc.string({ unit: CHARACTER, maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(fc.oneof(text, fc.json()), async (content) => {
         const query = 'query ($c: String) { PatientConnection(cursor: $c) { count } }';

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { FhirError, importNdjson, type NdjsonProgress } from '../../src/index.js';
 import { MAX_RESOURCE_BYTES } from '../../src/store.js';
 import { contents, faultOf, memoryContext } from './harness.js';
-import { cases } from '../support/chance.js';
+import { CHARACTER, cases } from '../support/chance.js';
 
 const line = (id: string, more = ''): string => `{"resourceType":"Patient","id":"${id}"${more}}`;
 
@@ -249,7 +249,7 @@ test('gives the same result for any division of the source into chunks', async (
         .stringMatching(/^[a-z]{1,3}$/)
         .chain((id) =>
           fc
-            .string({ unit: 'binary', maxLength: 6 })
+            .string({ unit: CHARACTER, maxLength: 6 })
             .map((name) => JSON.stringify({ resourceType: 'Patient', id, name: [{ text: name }] })),
         ),
       fc.constantFrom('', '  ', '{', '"\uD83D\uDE00"', '{"resourceType":"Nope"}'),

@@ -9,7 +9,7 @@ import { parseParameter } from '../../src/search/parse/parse-parameter.js';
 import { parseSearch, parseSort } from '../../src/search/parse/parse-search.js';
 import { testValue } from '../../src/search/evaluate/test-value.js';
 import { testOf } from './harness.js';
-import { cases, someOf } from '../support/chance.js';
+import { CHARACTER, cases, someOf } from '../support/chance.js';
 
 const TYPES = ['Patient', 'Observation', 'RiskAssessment', 'ValueSet', 'Group', 'Location', 'Encounter'];
 const ALLOWED_CODES = ['invalid', 'unsupported', 'too-costly'];
@@ -160,7 +160,7 @@ describe('any text', () => {
     fc.tuple(fc.constant(one), fc.constantFrom(...R4.searchParameters(one).keys())),
   );
   const piece = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 12 }),
+    fc.string({ unit: CHARACTER, maxLength: 12 }),
     fc.constantFrom(
       'name', 'subject', 'Patient', ':', '.', '_has:Observation:patient:', 'code', '|', '$', ',', '\\', 'ge', 'ap', '2020-01-01', '5.40', '1e2',
       '-', '(', ')', '[', ']', '"', ' ', ' and ', ' or ', 'not ', ' eq ', ' pr ', 'true', 'missing', '__proto__', 'constructor', '_sort', '=', '&', '\ud800',

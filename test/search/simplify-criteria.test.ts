@@ -83,7 +83,7 @@ test(`simplified criteria find the same on random resources (seed ${SEED})`, () 
   const data = new ReferenceSearch(R4, resources);
   const queries = new RandomQueries('clinic', data, random);
   let shorter = 0;
-  for (let n = 0; n < cases(400); n++) {
+  for (let n = 0; n < cases(400, 800); n++) {
     const { criteria: plain, type } = queries.search();
     const repeated = repeat(plain, random);
     const simplified = simplifyCriteria(repeated);

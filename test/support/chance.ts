@@ -1,3 +1,5 @@
+import fc from 'fast-check';
+
 /**
  * The seed of random tests. `npm test` uses the same seed each time, so that a failure comes from a change of the code.
  * `npm run test:long` uses a new seed and prints it. FHIRGRAPH_SEED=n repeats it.
@@ -20,15 +22,30 @@ export const IS_LONG = (EFFORT ?? 0) >= 1;
 export const IS_GRAPHQL_16 = process.env.GRAPHQL_MAJOR === '16';
 
 /**
- * The number of cases to try: FHIRGRAPH_EFFORT times `count` in `npm run test:long`, `quick` in `npm test`, a number
- * between the two in `npm run test:all`, and a fifth of `quick` on graphql 16.
+ * The number of cases to try: FHIRGRAPH_EFFORT times `count` in `npm run test:long`, at least `least` in
+ * `npm run test:all`, half of `least` in `npm test`, and a fifth of it on graphql 16.
  */
-export function cases(count: number, quick = count): number {
-  if (EFFORT !== undefined) return Math.max(quick, Math.ceil(count * EFFORT));
-  return IS_GRAPHQL_16 ? Math.ceil(quick / 5) : quick;
+export function cases(count: number, least = count): number {
+  if (EFFORT !== undefined) return Math.max(least, Math.ceil(count * EFFORT));
+  return Math.ceil(least / (IS_GRAPHQL_16 ? 5 : 2));
 }
 
 /** The variants or stores that a test runs: the first `quick` of them in `npm test`, all of them in `npm run test:all`. */
 export function someOf<Way>(ways: readonly Way[], quick: number): readonly Way[] {
   return IS_WHOLE ? ways : ways.slice(0, quick);
 }
+
+const SURROGATES = { first: 0xd800, count: 0x800 } as const;
+
+/**
+ * Any character of Unicode. fast-check's own unit `binary` begins with a table of all of them, which takes as long as some
+ * hundred tests.
+ */
+export const CHARACTER = fc.integer({ min: 0, max: 0x10_ff_ff - SURROGATES.count }).map(
+  (number) => String.fromCodePoint(number < SURROGATES.first ? number : number + SURROGATES.count),
+  (character) => {
+    if (typeof character !== 'string' || [...character].length !== 1) throw new Error('not one character');
+    const point = character.codePointAt(0)!;
+    return point < SURROGATES.first ? point : point - SURROGATES.count;
+  },
+);
