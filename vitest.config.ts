@@ -25,8 +25,8 @@ export const COMMON = {
   experimental: { viteModuleRunner: false, nodeLoader: false },
   execArgv: [
     ...['--import', fileURLToPath(new URL('scripts/load-typescript.mjs', import.meta.url))],
-    // Most code runs a few times. Optimising it costs more than it saves.
-    '--no-opt',
+    // Most code runs a few times. Optimising it by TurboFan costs more than it saves, by Maglev less.
+    ...['--no-turbofan', '--maglev'],
     '--no-wasm-tier-up',
     // Tests make many short-lived objects. Fewer collections save a tenth of the CPU. Collecting in one thread saves a
     // twentieth, since the threads of two workers would wait for each other.

@@ -21,7 +21,7 @@ import { guardStore } from '../../src/access/guarded-store.js';
 import { parseSearch } from '../../src/search/parse/parse-search.js';
 import { codeOf, faultOf, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
 import { postgresPool } from '../stores/postgres/pool.js';
-import { cases, IS_LONG, IS_WHOLE, SEED } from '../support/chance.js';
+import { cases, IS_LONG, IS_WHOLE, SEED, someOf } from '../support/chance.js';
 import { QUESTIONS, SORTS } from './questions.js';
 import { ALL_KEYS, fill, projectContent, SAMPLE_TYPES } from './world.js';
 
@@ -89,11 +89,13 @@ const bare = ({ meta, ...rest }: AnyResource): unknown => ({
   security: (meta as { readonly security?: unknown } | undefined)?.security,
 });
 
-describe.each([
+const STORES = [
   ['memory', SEED, IS_LONG ? 40 : IS_WHOLE ? 6 : 3, () => new MemoryStore()],
   ['SQLite', SEED + 1, IS_LONG ? 40 : IS_WHOLE ? 6 : 3, () => new SqliteStore(':memory:', { readers: 0 })],
   ['PostgreSQL', SEED + 2, 1, async () => new PostgresStore(await postgresPool())],
-] as const)('labels on a %s store', (_, seed, runs, open) => {
+] as const;
+
+describe.each(someOf(STORES, 2))('labels on a %s store', (_, seed, runs, open) => {
   test('hide resources as if they did not exist, on every path', async () => {
     const seen = { shown: 0, hidden: 0 };
     await fc.assert(

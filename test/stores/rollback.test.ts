@@ -19,7 +19,7 @@ import { TUNING as SQLITE_TUNING } from '../../src/stores/sqlite/scans/tuning.js
 import { assertSearches, skewedResources } from '../../src/testing/suites/random-searches.js';
 import { codeOf, repositoryOf, signedIn, system } from '../repository/harness.js';
 import { onceTestEnds } from '../support/after-tests.js';
-import { cases, SEED } from '../support/chance.js';
+import { cases, SEED, someOf } from '../support/chance.js';
 import { newDatabase } from './postgres/pool.js';
 import { buildSegments, rowsOf } from './postgres/build-segments.js';
 import { modelWith } from './models.js';
@@ -98,10 +98,12 @@ beforeAll(() => {
 });
 afterAll(() => TUNED.forEach(([tuning, before]) => Object.assign(tuning, before)));
 
-describe.each([
-  ['PostgreSQL', onPostgres],
+const PLACES = [
   ['SQLite', onSqlite],
-])('after %s was put back to an earlier copy, a living process', (_, create) => {
+  ['PostgreSQL', onPostgres],
+] as const;
+
+describe.each(someOf(PLACES, 1))('after %s was put back to an earlier copy, a living process', (_, create) => {
   async function opened() {
     const database = await create();
     const [living, other] = [database.open(), database.open()];

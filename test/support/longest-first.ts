@@ -9,6 +9,7 @@ const LONGEST = [
   'test/graphql/hostile/hostile-corpus.slow.test.ts',
   'test/examples/quickstart.slow.test.ts',
   'test/stores/postgres/pages.slow.test.ts',
+  'test/stores/sqlite/threads.slow.test.ts',
   'test/stores/sqlite/threads.test.ts',
   'test/stores/sqlite/store.test.ts',
   'test/access/non-interference.test.ts',

@@ -229,7 +229,9 @@ test('base64 without Buffer, as in browsers, is the same', () => {
   try {
     (globalThis as { Buffer?: unknown }).Buffer = undefined;
     expect(encodeBase64(bytes)).toBe(text);
-    expect(decodeBase64(`${text.slice(0, 8)}\n ${text.slice(8)}`)).toEqual(bytes);
+    // Comparing a hundred thousand bytes by toEqual takes a second.
+    const decoded = decodeBase64(`${text.slice(0, 8)}\n ${text.slice(8)}`)!;
+    expect([decoded.length, decoded.findIndex((byte, index) => byte !== bytes[index])]).toEqual([bytes.length, -1]);
   } finally {
     globalThis.Buffer = own;
   }

@@ -7,7 +7,7 @@ import { SqliteStore } from '../../../src/sqlite.js';
 import { positionOf, type SearchPage, type SearchPosition, type SearchQuery, type Write } from '../../../src/store.js';
 import { below, createRandom, keyOf, oneOf, put, queryOf } from '../../support/kit.js';
 import { ReferenceSearch } from '../../../src/testing/reference-search.js';
-import { cases, SEED, someOf } from '../../support/chance.js';
+import { cases, IS_WHOLE, SEED, someOf } from '../../support/chance.js';
 import { postgresPool } from '../postgres/pool.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { indexPostgres, indexSqlite, readers, useRandomWay, useSmallIndexes, useUsualWay } from './index-work.js';
@@ -153,7 +153,7 @@ class World {
 /**
  * Tests that each store gives the answers of a search that reads everything: right after writes, with an index, after further
  * writes, deletions and erasures that the index does not include, after it includes them, and in another process. `npm test`
- * leaves PostgreSQL out.
+ * leaves out PostgreSQL and half of the moments.
  */
 export function askEverywhere({ make, count, ask, always = [], also }: Questions): void {
   test.each(someOf(PLACES, 1))(
@@ -183,22 +183,26 @@ export function askEverywhere({ make, count, ask, always = [], also }: Questions
         await world.write([...replaced, ...added], 3);
       };
       await world.write(make(count, random), 10);
-      await expectAnswers('right after writes');
+      if (IS_WHOLE) await expectAnswers('right after writes');
       await world.index();
       await expectAnswers('with an index');
       await change(0);
       await expectAnswers('after changes that the index does not include');
-      await world.index();
-      await expectAnswers('with an index of the changes');
+      if (IS_WHOLE) {
+        await world.index();
+        await expectAnswers('with an index of the changes');
+      }
       await world.remove('erase', 3);
       await expectAnswers('after an erasure');
       await world.index();
       await change(1);
       await world.reopen();
       await expectAnswers('in another process');
-      await change(2);
-      await world.index();
-      await expectAnswers('with an index of all changes');
+      if (IS_WHOLE) {
+        await change(2);
+        await world.index();
+        await expectAnswers('with an index of all changes');
+      }
       await world.store.close();
     },
     LONG_MS,

@@ -12,7 +12,7 @@ import { cases, IS_WHOLE, SEED } from '../../support/chance.js';
 import { fingerprintsOf, MemoryPort } from './memory-port.js';
 
 /** Of both tests together: 10,240 searches in `npm run test:all`. */
-const LIVES = IS_WHOLE ? Math.max(40, cases(40)) : 3;
+const LIVES = IS_WHOLE ? Math.max(40, cases(40)) : 2;
 const SEARCHES = IS_WHOLE ? 16 : 8;
 
 const USUAL = { ...SIZES };

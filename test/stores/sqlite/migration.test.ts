@@ -13,13 +13,21 @@ const fileNamed = temporaryFolder();
 /** A file with many versions, deletions among them. @returns its name and that of its like of schema version 1 */
 async function makeFiles(name: string): Promise<{ readonly present: string; readonly old: string }> {
   const [present, old] = [fileNamed(`${name}.db`), fileNamed(`${name}-1.db`)];
-  const store = new SqliteStore(present);
+  copyFileSync(await (made ??= makeFile()), present);
+  copyAsSchema1(present, old);
+  return { present, old };
+}
+
+let made: Promise<string> | undefined;
+
+async function makeFile(): Promise<string> {
+  const file = fileNamed('made.db');
+  const store = new SqliteStore(file);
   for (const seed of [1, 2]) await store.commit(randomResources(createRandom(seed)).map((resource) => put(resource)));
   await store.commit([{ kind: 'delete', key: keyOf('Patient', 'p1') }]);
   await store.commit([put(resourceOf('User', 'u'), { unique: ['x'] }, '')]);
   await store.close();
-  copyAsSchema1(present, old);
-  return { present, old };
+  return file;
 }
 
 /** Gives a file the form that it had in schema version 4. */
