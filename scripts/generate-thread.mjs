@@ -1,7 +1,8 @@
 // Writes src/stores/sqlite/threads/thread-text.js: the program of SqliteStore's threads with all that it imports, as one
-// text. A text survives every bundler: a thread that is started from a file of its own is lost in a host's bundle.
+// text, compressed. A text survives every bundler: a thread that is started from a file of its own is lost in a host's bundle.
 import { renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 const { outputFiles, metafile } = await build({
@@ -34,7 +35,7 @@ const file = path('../src/stores/sqlite/threads/thread-text.js');
 const made = `${file}.${process.pid}`;
 writeFileSync(
   made,
-  `// Made by \`npm run definitions\`.\nexport const text = ${JSON.stringify(outputFiles[0].text)};\n`,
+  `// Made by \`npm run definitions\`.\nexport const packed = '${brotliCompressSync(outputFiles[0].contents).toString('base64')}';\n`,
 );
 // Another process may read it at this moment.
 renameSync(made, file);

@@ -134,8 +134,9 @@ const PAGES_PER_WRITE = 8;
 /** Carrying these takes some milliseconds. */
 const MANY_PAGES = 500;
 
-/** It is not loaded before the first thread starts. */
+/** It is neither loaded nor unpacked before the first thread starts. */
 async function program(): Promise<string> {
-  const { text } = await import('./thread-text.js');
-  return text;
+  const { packed } = await import('./thread-text.js');
+  const { brotliDecompressSync } = await import('node:zlib');
+  return brotliDecompressSync(Buffer.from(packed, 'base64')).toString();
 }
