@@ -72,8 +72,8 @@ export class SegmentIndex {
     const isExact = matches.every((one) => one.isExact);
     const rest = { type, criteria: isExact ? ALL : yield* evaluation.inexactPart(type, criteria) };
     const page = new PageSearch(segments, matches, isExact, rows, rest);
-    const isFound = knowsOrder && limit > 0;
-    const ids = isFound ? yield* page.find(keys, query.edge, offset, limit) : knowsOrder ? [] : undefined;
+    const isPage = knowsOrder && limit > 0;
+    const ids = isPage ? yield* page.find(keys, query.edge, offset, limit) : limit === 0 ? [] : undefined;
     return { ids, ...(query.total === true && { total: yield* page.count() }) };
   }
 
