@@ -69,8 +69,16 @@ export interface MemberCaller {
   readonly rules: AccessRules;
 }
 
+/** What a caller was created from. */
+interface Origin {
+  /** Of a member, with its rules before the contexts of Binaries were added. */
+  readonly facts?: Omit<MemberCaller, 'kind'>;
+  /** Of the host. */
+  readonly clock?: (() => Date) | undefined;
+}
+
 /** The callers created by this module; no other object is a caller. */
-const GENUINE = new WeakSet<object>();
+const CALLERS = new WeakMap<object, Origin>();
 
 /**
  * The caller for trusted code that works inside one project: imports, jobs, tests. It has no access to other projects,
@@ -110,13 +118,8 @@ export function serverCaller(project?: string | { readonly reference?: string | 
 
 /** Creates the caller of a fully checked membership. For sign-in only. */
 export function memberCaller(facts: Omit<MemberCaller, 'kind'>, clock?: () => Date): MemberCaller {
-  const caller = genuine({ kind: 'member' as const, ...facts, rules: withinContexts(facts.rules) });
-  ORIGINS.set(caller, { facts, clock });
-  return caller;
+  return genuine({ kind: 'member' as const, ...facts, rules: withinContexts(facts.rules) }, { facts, clock });
 }
-
-/** What callers were created from: their rules before the contexts of Binaries were added, and a clock of the host. */
-const ORIGINS = new WeakMap<MemberCaller, { facts: Omit<MemberCaller, 'kind'>; clock: (() => Date) | undefined }>();
 
 /**
  * Ends emergency access, also in the middle of a request: narrower answers would look as if resources were missing.
@@ -125,7 +128,7 @@ const ORIGINS = new WeakMap<MemberCaller, { facts: Omit<MemberCaller, 'kind'>; c
  */
 export function assertNotEnded(caller: MemberCaller): void {
   if (caller.emergency === undefined) return;
-  const now = ORIGINS.get(caller)?.clock?.().getTime() ?? Date.now();
+  const now = CALLERS.get(caller)?.clock?.().getTime() ?? Date.now();
   if (now < Date.parse(caller.emergency.until)) return;
   throw new FhirError('forbidden', 'The emergency access has ended; sign in to continue without it');
 }
@@ -135,7 +138,7 @@ export function derivedCaller(
   caller: MemberCaller,
   change: (facts: Omit<MemberCaller, 'kind'>) => Omit<MemberCaller, 'kind'>,
 ): MemberCaller {
-  const origin = ORIGINS.get(caller);
+  const origin = CALLERS.get(caller);
   return memberCaller(change(origin?.facts ?? caller), origin?.clock);
 }
 
@@ -154,11 +157,11 @@ export function assertCaller(caller: unknown): asserts caller is Caller {
 
 /** True for callers created by this library. */
 export function isCaller(value: unknown): value is Caller {
-  return GENUINE.has(value as object);
+  return CALLERS.has(value as object);
 }
 
-function genuine<Made extends Caller>(caller: Made): Made {
-  GENUINE.add(Object.freeze(caller));
+function genuine<Made extends Caller>(caller: Made, origin: Origin = {}): Made {
+  CALLERS.set(Object.freeze(caller), origin);
   return caller;
 }
 

@@ -81,7 +81,7 @@ export type ReferenceResolver = (url: string) => Promise<AnyResource | null | un
 export class Run extends Spending {
   readonly faults: FieldFault[] = [];
   /** The selection of each object of a reshaped response; undefined if the response is not reshaped. */
-  readonly selections: WeakMap<Output, Selection> | undefined;
+  readonly selections: Map<Output, Selection> | undefined;
   /** Calls of the host's resolvers, which run in parallel with the store calls. */
   readonly hostCalls = new HostCalls();
   /** Places of the response that may not be null. */
@@ -96,9 +96,9 @@ export class Run extends Spending {
   #pending = new Map<Edge, Hole[]>();
   #filters: Map<ElementFilter, ItemFilter | FhirError> | undefined;
   #slices: Map<Output, Map<string, readonly string[]>> | undefined;
-  #foreign: WeakMap<AnyResource, string> | undefined;
-  #versions: WeakSet<AnyResource> | undefined;
-  #opaque: WeakSet<object> | undefined;
+  #foreign: Map<AnyResource, string> | undefined;
+  #versions: Set<AnyResource> | undefined;
+  #opaque: Set<object> | undefined;
 
   /** @param shaped whether the response will be reshaped */
   constructor(
@@ -106,7 +106,7 @@ export class Run extends Spending {
     shaped: boolean,
   ) {
     super(options.limits, options.deadline);
-    this.selections = shaped ? new WeakMap() : undefined;
+    this.selections = shaped ? new Map() : undefined;
   }
 
   get filters(): Map<ElementFilter, ItemFilter | FhirError> {
@@ -119,18 +119,18 @@ export class Run extends Spending {
   }
 
   /** Resources resolved by the host, with their URLs. */
-  get foreign(): WeakMap<AnyResource, string> {
-    return (this.#foreign ??= new WeakMap<AnyResource, string>());
+  get foreign(): Map<AnyResource, string> {
+    return (this.#foreign ??= new Map<AnyResource, string>());
   }
 
   /** Versioned resources from references, distinct from the current resources. */
-  get versions(): WeakSet<AnyResource> {
-    return (this.#versions ??= new WeakSet<AnyResource>());
+  get versions(): Set<AnyResource> {
+    return (this.#versions ??= new Set<AnyResource>());
   }
 
   /** JSON of the host's scalars, which reshaping leaves as it is. */
-  get opaque(): WeakSet<object> {
-    return (this.#opaque ??= new WeakSet<object>());
+  get opaque(): Set<object> {
+    return (this.#opaque ??= new Set<object>());
   }
 
   /** Defers a field until its edge is called; its key keeps its position in the response. */
