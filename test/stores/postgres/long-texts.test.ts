@@ -39,7 +39,7 @@ function contentOf(result: object): unknown {
 
 test('a long text is sent as a parameter, and not within an array', () => {
   const version = (key: string, text: string | null): PendingVersion => ({
-    ...{ key, type: 'Patient', id: key, version: 2, updated: 0, text, shape: null, wasIndexed: false, erased: null },
+    ...{ key, type: 'Patient', id: key, version: 2, updated: 0, text, wasIndexed: false, erased: null },
   });
   const long = `"${'x'.repeat(units)}"`;
   const { values, text } = upsert('shard', [version('a', '"a"'), version('b', long), version('c', null)]);

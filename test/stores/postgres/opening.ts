@@ -105,6 +105,7 @@ test('a database of an older version is migrated by its owner only, and none is 
   await database.exec(`${['list', 'row', 'written'].map((name) => `DROP TABLE fhirgraph_segment_${name}`).join(';')};
     DROP TABLE fhirgraph_change; DROP SEQUENCE fhirgraph_turn; DELETE FROM fhirgraph_meta WHERE name = 'feed_secret';
     ALTER TABLE fhirgraph_writer RENAME COLUMN definitions TO generation;
+    ALTER TABLE resource ADD COLUMN shape uuid; CREATE TABLE fhirgraph_shape (key uuid);
     CREATE TABLE fhirgraph_skip_type (project uuid NOT NULL, type text NOT NULL, built int NOT NULL);
     UPDATE fhirgraph_meta SET value = '8' WHERE name = 'schema_version'`);
   for (const options of [{}, { readonly: true }]) {

@@ -67,11 +67,7 @@ test('each statement of a caller reads and writes only the partition of its proj
       // Changes of access are recorded for the whole database.
       if (text.startsWith('INSERT INTO fhirgraph_meta')) continue;
       // Before COPY.
-      if (
-        /^(?:SELECT 1 \/ CASE WHEN \(SELECT definitions|INSERT INTO fhirgraph_(?:shape|inside|segment_written))/.test(
-          text,
-        )
-      )
+      if (/^(?:SELECT 1 \/ CASE WHEN \(SELECT definitions|INSERT INTO fhirgraph_(?:inside|segment_written))/.test(text))
         continue;
       // The segments of all projects are in one table.
       if (text.startsWith('SELECT l.id')) {

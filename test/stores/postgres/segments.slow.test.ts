@@ -420,6 +420,8 @@ test('a database of the version before gets the tables, and refuses the writes o
   await rowsOf(pool, 'DROP SEQUENCE fhirgraph_turn');
   await rowsOf(pool, "DELETE FROM fhirgraph_meta WHERE name = 'feed_secret'");
   await rowsOf(pool, 'ALTER TABLE fhirgraph_writer RENAME COLUMN definitions TO generation');
+  await rowsOf(pool, 'ALTER TABLE resource ADD COLUMN shape uuid');
+  await rowsOf(pool, 'CREATE TABLE fhirgraph_shape (key uuid)');
   await rowsOf(
     pool,
     'CREATE TABLE fhirgraph_skip_type (project uuid NOT NULL, type text NOT NULL, built int NOT NULL)',

@@ -11,8 +11,6 @@ export interface PendingVersion {
   readonly version: number;
   readonly updated: number;
   readonly text: string | null;
-  /** Null: a deletion. */
-  readonly shape: string | null;
   /** True if the previous version has rows in the index tables. */
   readonly wasIndexed: boolean;
   /** Why it was erased; null: it was not. */
@@ -26,16 +24,15 @@ export interface PendingVersion {
 export function upsert(shard: string, versions: readonly PendingVersion[]): Sql {
   const sorted = inOrderOfKeys(versions);
   const column = (name: 'type' | 'id' | 'erased'): string => arrayText(sorted.map((version) => version[name]));
-  const plain = (name: 'key' | 'version' | 'updated' | 'shape'): string =>
-    plainArrayText(sorted.map((version) => version[name]));
+  const plain = (name: 'key' | 'version' | 'updated'): string => plainArrayText(sorted.map((version) => version[name]));
   const texts = arrayText(sorted.map((version) => (isLong(version) ? null : version.text)));
-  return sql`INSERT INTO resource AS r (project, key, type, id, version, updated, content, shape, erased)
-    SELECT ${shard}::uuid, u.key, u.type, u.id, u.version, u.updated, ${content(sorted.filter(isLong))}, u.shape, u.erased
+  return sql`INSERT INTO resource AS r (project, key, type, id, version, updated, content, erased)
+    SELECT ${shard}::uuid, u.key, u.type, u.id, u.version, u.updated, ${content(sorted.filter(isLong))}, u.erased
     FROM unnest(${plain('key')}::uuid[], ${column('type')}::text[], ${column('id')}::text[], ${plain('version')}::int[],
-      ${plain('updated')}::bigint[], ${texts}::text[], ${plain('shape')}::uuid[], ${column('erased')}::text[])
-      AS u(key, type, id, version, updated, content, shape, erased)
+      ${plain('updated')}::bigint[], ${texts}::text[], ${column('erased')}::text[])
+      AS u(key, type, id, version, updated, content, erased)
     ON CONFLICT (project, key) DO UPDATE SET version = excluded.version, updated = excluded.updated, content = excluded.content,
-      shape = excluded.shape, erased = excluded.erased,
+      erased = excluded.erased,
       purged = CASE WHEN excluded.erased IS NULL THEN r.purged ELSE r.version END
     WHERE r.version = excluded.version - 1 RETURNING 1`;
 }
@@ -60,10 +57,10 @@ function content(long: readonly PendingVersion[]): Sql {
 
 /** COPY of resources that are new, in the order of keys. */
 export function copyOf(shard: string, versions: readonly PendingVersion[]): PostgresScriptStatement {
-  const rows = inOrderOfKeys(versions).map(({ key, type, id, version, updated, text, shape }) => [
-    ...[key, type, id, version, updated, text, shape],
+  const rows = inOrderOfKeys(versions).map(({ key, type, id, version, updated, text }) => [
+    ...[key, type, id, version, updated, text],
   ]);
-  return copyInto(sql`resource`, sql`project, key, type, id, version, updated, content, shape`, shard, rows);
+  return copyInto(sql`resource`, sql`project, key, type, id, version, updated, content`, shard, rows);
 }
 
 function inOrderOfKeys(versions: readonly PendingVersion[]): readonly PendingVersion[] {

@@ -119,9 +119,9 @@ export class ProjectWrites {
     const versionId = String(version);
     const lastUpdated = new Date(updated).toISOString();
     const text = resource === null ? null : jsonLines(withVersion(resource, versionId, lastUpdated));
-    const shape = text === null ? null : this.#rows.add(key, type, entries);
+    if (text !== null) this.#rows.add(key, type, entries);
     const { purged, erased } = before;
-    this.#pending.set(key, { key, type, id, version, updated, text, shape, wasIndexed: before.exists, erased: null });
+    this.#pending.set(key, { key, type, id, version, updated, text, wasIndexed: before.exists, erased: null });
     this.#states.set(key, { version, updated, exists: text !== null, purged, erased });
     this.#feedEntries.push({ key, version });
     return { versionId, lastUpdated, text };

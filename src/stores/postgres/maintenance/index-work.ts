@@ -102,7 +102,7 @@ export class IndexWork implements ReindexPort {
   ): Promise<number> {
     if (resources.length === 0) return 0;
     const rows = new IndexRows(shard);
-    const shapes: { readonly key: string; readonly shape: string }[] = [];
+    let count = 0;
     const parameters = new Set<number>();
     const pace = new Pace();
     for (const { key, content } of resources) {
@@ -110,8 +110,9 @@ export class IndexWork implements ReindexPort {
       if (content === null) continue;
       const all = indexEntries(this.#model, parseStored(content).resource);
       const entries = all.filter(({ parameter }) => isMadeAgain(codes, parameter));
+      count += 1;
       for (const { parameter } of entries) parameters.add(parameterKey(type, parameter));
-      shapes.push({ key, shape: rows.add(key, type, entries, all) });
+      rows.add(key, type, entries);
     }
     const all = arrayText(resources.map(({ key }) => key));
     const ofCodes = isWhole(codes)
@@ -123,14 +124,11 @@ export class IndexWork implements ReindexPort {
           sql`DELETE FROM ${TABLE_NAMES[table]} WHERE project = ${shard} AND resource = ANY (${all}) AND ${ofCodes}`,
       ),
       ...rows.inserts(),
-      sql`UPDATE resource r SET shape = u.shape
-        FROM unnest(${arrayText(shapes.map(({ key }) => key))}::uuid[], ${arrayText(shapes.map(({ shape }) => shape))}::uuid[]) AS u(key, shape)
-        WHERE r.project = ${shard} AND r.key = u.key AND r.shape IS DISTINCT FROM u.shape`,
     ];
     const withParts = parts.map((part, index) => sql`${new Sql(`w${index}`, [])} AS (${part})`);
     const joined = withParts.reduce((before, part) => sql`${before}, ${part}`);
     await transaction.run(sql`WITH ${joined} SELECT 1`);
-    return shapes.length;
+    return count;
   }
 
   async #assertOurs(transaction: Transaction): Promise<void> {

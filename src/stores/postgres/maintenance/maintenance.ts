@@ -97,11 +97,8 @@ async function verifyPart(
       if (isWhole && one.content !== null) resources += 1;
       if (isWhole && !pending.has(one.type)) readable.push(one);
     }
-    const { rows, shapes } = await indexRowsOf(model, part.shard, readable, pace);
+    const rows = await indexRowsOf(model, part.shard, readable, pace);
     const keys = readable.map(({ key }) => key);
-    for (const { key, shape } of readable) {
-      if (shape !== shapes.get(key)) problems.push(`${names.get(key)!}: its shape is not what it says`);
-    }
     for (const table of ALL_INDEX_TABLES) {
       const differing = await connection.run(rows.differences(table, keys));
       for (const name of new Set(differing.map(([key]) => names.get(plainKey(key))!))) {
@@ -138,7 +135,6 @@ interface StoredRow {
   /** How many of the oldest versions were removed. */
   readonly purged: number;
   readonly content: string | null;
-  readonly shape: string | undefined;
   /** Number of rows in `version`. */
   readonly versions: number;
   /** Number of unique texts. */
@@ -146,20 +142,17 @@ interface StoredRow {
 }
 
 async function readPart(connection: Pick<Connection, 'run'>, { shard, keys }: Part): Promise<readonly StoredRow[]> {
-  const rows = await connection.run(sql`SELECT r.key, r.type, r.id, r.version, r.purged, r.content, r.shape,
+  const rows = await connection.run(sql`SELECT r.key, r.type, r.id, r.version, r.purged, r.content,
       (SELECT count(*)::int FROM version v WHERE v.project = ${shard} AND v.resource = r.key AND v.version < r.version),
       (SELECT count(*)::int FROM unique_key u WHERE u.project = ${shard} AND u.resource = r.key)
     FROM resource r WHERE r.project = ${shard} AND r.key = ANY (${arrayText(keys)})`);
   return rows.map((row) => {
-    const [key, type, id, version, purged, content, shape, versions, held] = row as StoredColumns;
-    return {
-      ...{ key: plainKey(key), type, id, version, purged, content, versions, held },
-      shape: shape === null ? undefined : plainKey(shape),
-    };
+    const [key, type, id, version, purged, content, versions, held] = row as StoredColumns;
+    return { key: plainKey(key), type, id, version, purged, content, versions, held };
   });
 }
 
-type StoredColumns = readonly [string, string, string, number, number, string | null, string | null, number, number];
+type StoredColumns = readonly [string, string, string, number, number, string | null, number, number];
 
 function problemsOf(
   shard: string,
@@ -192,16 +185,14 @@ async function indexRowsOf(
   shard: string,
   stored: readonly StoredRow[],
   pace: Pace,
-): Promise<{ readonly rows: IndexRows; readonly shapes: ReadonlyMap<string, string> }> {
+): Promise<IndexRows> {
   const rows = new IndexRows(shard);
-  const shapes = new Map<string, string>();
   for (const { key, type, content } of stored) {
     if (pace.isSpent) await pace.next();
     if (content === null) continue;
-    const entries = indexEntries(model, parseStored(content).resource);
-    shapes.set(key, rows.add(key, type, entries));
+    rows.add(key, type, indexEntries(model, parseStored(content).resource));
   }
-  return { rows, shapes };
+  return rows;
 }
 
 const NOWHERE = '00000000-0000-0000-0000-000000000000';

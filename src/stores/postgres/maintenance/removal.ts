@@ -104,7 +104,7 @@ export async function vacuum(connections: Connections, full: boolean, signal: Ab
 }
 
 /** Tables with rows of a project that belong to no resource. */
-const OF_PROJECT = [sql`fhirgraph_change`, sql`fhirgraph_shape`, sql`fhirgraph_inside`];
+const OF_PROJECT = [sql`fhirgraph_change`, sql`fhirgraph_inside`];
 
 const NOWHERE = '00000000-0000-0000-0000-000000000000';
 /** Maximum resources of a step. */

@@ -4,13 +4,12 @@ import { markEntries } from '../../sql/extremes.js';
 import { insideType } from '../../sql/index-changes.js';
 import { INDEX_TABLES, TABLE_NAMES } from '../../sql/index-tables.js';
 import type { IndexTable } from '../../sql/lookup.js';
-import { shapeText } from '../../sql/shape-text.js';
 import { list, Sql, sql, type SqlValue } from '../../sql/sql.js';
 import { arrayText, plainArrayText } from './array.js';
 import { copyInto } from '../database/copy-text.js';
 import { NO_SYSTEM } from './dialect.js';
 import type { PostgresScriptStatement } from '../database/driver.js';
-import { parameterKey, resourceKeyIn, shapeKey, textKey } from './keys.js';
+import { parameterKey, resourceKeyIn, textKey } from './keys.js';
 
 /** Every table with rows of current resources. */
 export const ALL_INDEX_TABLES: readonly IndexTable[] = [...INDEX_TABLES, 'display'];
@@ -22,7 +21,6 @@ export class IndexRows {
   readonly #rows = new Map<IndexTable, (readonly SqlValue[])[]>();
   /** Types of contained resources, by the type that contains them. */
   readonly #inside = new Map<string, Set<string>>();
-  readonly #shapes = new Map<string, { readonly type: string; readonly text: string }>();
   #size = 0;
   #characters = 0;
 
@@ -41,16 +39,10 @@ export class IndexRows {
     return this.#characters;
   }
 
-  /**
-   * Adds the index entries of a resource.
-   *
-   * @param all all entries of the resource, if the rows of the others stay as they are
-   * @returns the key of its shape
-   */
-  add(key: string, type: string, entries: readonly IndexEntry[], all = entries): string {
+  /** Adds the index entries of a resource. */
+  add(key: string, type: string, entries: readonly IndexEntry[]): void {
     const texts = new Set<string>();
-    const marked = markEntries(entries);
-    const { marks } = marked;
+    const { marks } = markEntries(entries);
     for (const [index, { parameter, group, value }] of entries.entries()) {
       const mark = marks[index]!;
       const inside = insideType(parameter);
@@ -85,10 +77,6 @@ export class IndexRows {
           this.#push('uri', owner, value.value, mark);
       }
     }
-    const text = shapeText(all === entries ? marked : markEntries(all), (code) => parameterKey(type, code));
-    const shape = shapeKey(type, text);
-    this.#shapes.set(shape, { type, text });
-    return shape;
   }
 
   /** The statements that write the rows: one per table that has any. */
@@ -103,10 +91,7 @@ export class IndexRows {
 
   /** The statements of {@link inserts} for rows that resources share. */
   sharedInserts(): readonly Sql[] {
-    return [
-      ...(this.#shapes.size === 0 ? [] : [this.#insertShapes()]),
-      ...(this.#inside.size === 0 ? [] : [this.#insertInside()]),
-    ];
+    return this.#inside.size === 0 ? [] : [this.#insertInside()];
   }
 
   /** The other rows of {@link inserts}, by COPY. */
@@ -138,16 +123,6 @@ export class IndexRows {
     const known = this.#inside.get(type);
     if (known === undefined) this.#inside.set(type, new Set([inside]));
     else known.add(inside);
-  }
-
-  #insertShapes(): Sql {
-    // All commits use the same order, so that they never deadlock.
-    const shapes = [...this.#shapes].sort(([one], [other]) => (one < other ? -1 : 1));
-    const texts = arrayText(shapes.map(([, { text }]) => `{${text.slice(1, -1)}}`));
-    return sql`INSERT INTO fhirgraph_shape (project, key, type, parameters) SELECT ${this.#shard}::uuid, u.key, u.type, u.parameters::bigint[]
-      FROM unnest(${arrayText(shapes.map(([key]) => key))}::uuid[], ${arrayText(shapes.map(([, { type }]) => type))}::text[], ${texts}::text[])
-        AS u(key, type, parameters)
-      ON CONFLICT DO NOTHING`;
   }
 
   #insertInside(): Sql {

@@ -28,11 +28,6 @@ export function parameterKey(type: string, code: string): number {
   return remembered(ofType, code, () => Number.parseInt(digits(`${type}?${code}`).slice(0, 12), 16));
 }
 
-/** The key of a shape of the resources of a type: see shape-text.ts. */
-export function shapeKey(type: string, text: string): string {
-  return remembered(shapes, `${type} ${text}`, () => digits(JSON.stringify([type, text])));
-}
-
 /** The key of the system of a token, or of the system, code or display of a unit. */
 export function textKey(text: string): string {
   return remembered(texts, text, () => digits(JSON.stringify([text])));
@@ -49,7 +44,6 @@ function digits(text: string): string {
 
 const projects = new Map<string, string>();
 const parameters = new Map<string, Map<string, number>>();
-const shapes = new Map<string, string>();
 const texts = new Map<string, string>();
 
 /** Maximum cached keys of each kind; each takes about 100 bytes. */

@@ -9,7 +9,6 @@ export const GROWING_TABLES: readonly Sql[] = [
     sql`version`,
     sql`unique_key`,
     sql`fhirgraph_change`,
-    sql`fhirgraph_shape`,
     sql`fhirgraph_segment_list`,
     sql`fhirgraph_segment_row`,
     sql`fhirgraph_segment_written`,

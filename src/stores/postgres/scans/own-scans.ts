@@ -3,16 +3,14 @@ import { rowCondition } from '../../sql/conditions.js';
 import { codeRows } from '../../sql/pages/code-scan.js';
 import { type Condition, isOfOneTarget } from '../../sql/pages/condition.js';
 import { ScannedCondition } from '../../sql/pages/scanned-condition.js';
-import { isCurrent, ofParameter, parameterKey, type RowScope } from '../../sql/rows.js';
-import { allOf, negation, Sql, sql, type SqlValue } from '../../sql/sql.js';
-import { projectKey } from '../rows/keys.js';
+import { isCurrent, ofParameter, type RowScope } from '../../sql/rows.js';
+import { allOf, Sql, sql, type SqlValue } from '../../sql/sql.js';
 
 /**
  * Gives a condition a scan specific to PostgreSQL, if that is shorter or the only scan:
  *
  * - A code is found by one row per resource. It is indexed with and without its system.
  * - `_lastUpdated` is a range of the index by instant of change.
- * - A missing value is a range of the index by shape.
  */
 export function withOwnScan(condition: Condition, scope: RowScope): Condition {
   const { criteria } = condition;
@@ -23,7 +21,7 @@ export function withOwnScan(condition: Condition, scope: RowScope): Condition {
     const direct = condition.direct === true;
     return new ScannedCondition(condition, criteria, { scan: codes ?? condition.scan, direct, unique });
   }
-  const range = updatedScan(criteria, scope) ?? missingScan(criteria, scope);
+  const range = updatedScan(criteria, scope);
   return range === undefined
     ? condition
     : new ScannedCondition(condition, criteria, { scan: range, direct: true, unique: true });
@@ -54,21 +52,4 @@ function updatedScan(criteria: Criteria, scope: RowScope): Sql | undefined {
   const row = new Sql('y', []);
   const ofRow = { ...scope, row };
   return sql`SELECT y.key FROM resource y WHERE ${allOf([isCurrent(ofRow), rowCondition(criteria, ofRow)])}`;
-}
-
-function missingScan(criteria: Criteria, scope: RowScope): Sql | undefined {
-  const isNegated = criteria.kind === 'not';
-  const inner = isNegated ? criteria.of : criteria;
-  if (inner.kind !== 'missing' || inner.parameter.includes('$')) return undefined;
-  const key = parameterKey(scope, inner.parameter);
-  return key === undefined ? undefined : shapeScan(scope, key, inner.missing === isNegated);
-}
-
-/** The keys of the current resources that have, or lack, values of a parameter: a range of an index per shape. */
-function shapeScan({ project, collection }: RowScope, parameter: SqlValue, present: boolean): Sql {
-  const some = sql`s.parameters && ARRAY[${parameter}::bigint, -(${parameter}::bigint)]`;
-  return sql`SELECT y.key FROM fhirgraph_shape s CROSS JOIN LATERAL (
-      SELECT r.key FROM resource r WHERE r.project = s.project AND r.type = s.type AND r.content IS NOT NULL
-        AND r.shape = s.key OFFSET 0) y
-    WHERE s.project = ${projectKey(project)} AND s.type = ${collection!} AND ${present ? some : negation(some)}`;
 }

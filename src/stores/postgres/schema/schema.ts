@@ -122,12 +122,8 @@ function indexWork(): readonly Sql[] {
 
 /**
  * Adds the data for pages in the order of a sort: marks of the smallest and largest value of each resource (see
- * extremes.ts), the index of strings by their sort form, and which parameters each resource has values of.
- *
- * ```text
- * fhirgraph_shape   (project, key)           a set of parameters that have values: see shape-text.ts
- * resource.shape                             of the current version; null: deleted
- * ```
+ * extremes.ts), the index of strings by their sort form, and which parameters each resource has values of, until
+ * {@link withoutShapes}.
  *
  * Codes of more than 1,024 bytes, and tokens without a code, have an index of their own, so that the other index holds
  * its codes whole: it gives codes in order, and counts need nothing else.
@@ -316,6 +312,11 @@ function feed(): readonly Sql[] {
   ].map((text) => new Sql(text, []));
 }
 
+/** Segments answer what the parameters of each resource did. Writes of the version before miss the column. */
+function withoutShapes(): readonly Sql[] {
+  return ['ALTER TABLE resource DROP COLUMN shape', 'DROP TABLE fhirgraph_shape'].map((text) => new Sql(text, []));
+}
+
 /**
  * The migrations from each schema version to the next; the first one starts from an empty database. A published step
  * never changes, since databases have applied it.
@@ -331,4 +332,5 @@ export const SCHEMA_STEPS: readonly ((partitions: number) => readonly Sql[])[] =
   skipSets,
   segments,
   feed,
+  withoutShapes,
 ];
