@@ -17,9 +17,9 @@ import {
 const BIN = join(ROOT, 'node_modules', '.bin');
 const TOOLS = join(ROOT, 'tools', 'node_modules', '.bin');
 /** Ceilings in kB; raise one only in the commit that needs it, and say why there. */
-const MAX_PACKED = 1_400;
+const MAX_PACKED = 1_200;
 // The definitions are 1 MB, the schema 0.6 MB, documents and examples half a MB.
-const MAX_UNPACKED = 5_250;
+const MAX_UNPACKED = 4_500;
 const GRAPHQL_MAJORS = ['17', '16'];
 const RESOLUTIONS = [
   { module: 'nodenext', moduleResolution: 'nodenext' },

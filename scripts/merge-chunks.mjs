@@ -2,8 +2,9 @@
 // entries that share code. A first read loaded 45 of them, and each takes its time to find, read and link.
 import { readdirSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { transform } from 'esbuild';
 import { rollup } from 'rollup';
-import { inAscii } from './in-ascii.mjs';
+import { parseAst } from 'rollup/parseAst';
 
 /** Entries that use little of the engine, and so load little. */
 const LIGHT = ['client', 'types', 'mail', 'store', 'telemetry', 'terminology', 'access'];
@@ -34,14 +35,44 @@ export async function mergeChunks(folder, entries) {
     chunkFileNames: 'chunk-[hash].js',
     hoistTransitiveImports: false,
     minifyInternalExports: false,
-    // One other character, if only in a comment, makes its chunk larger; the definitions share theirs.
-    plugins: [{ name: 'in-ascii', renderChunk: (code) => inAscii(code) }],
+    plugins: [{ name: 'dense', renderChunk: dense }],
     onlyExplicitManualChunks: true,
     manualChunks(id, { getModuleInfo }) {
       parts ??= partsOf(fileOf, getModuleInfo);
       return files.has(id) ? undefined : parts.find(({ ids }) => ids.has(id))?.name;
     },
   });
+}
+
+/**
+ * Code keeps its names, and each function has a line, which Node.js prints with an uncaught error. In pure ASCII, code is read
+ * twice as fast as other code, and takes half the memory.
+ */
+async function dense(code) {
+  const options = {
+    minifyWhitespace: true,
+    charset: 'ascii',
+    target: 'node22',
+    format: 'esm',
+    legalComments: 'inline',
+  };
+  const { code: line } = await transform(code, options);
+  const ends = [0, ...linesOf(parseAst(line).body), line.length];
+  return ends
+    .slice(1)
+    .map((end, index) => line.slice(ends[index], end))
+    .join('\n');
+}
+
+/** Where the lines of statements and of the members of classes begin, but the first. */
+function linesOf(statements) {
+  return statements
+    .flatMap((statement) => {
+      const classes = [statement, ...(statement.declarations ?? []).map(({ init }) => init)];
+      return [statement, ...classes.flatMap((one) => (one?.type.startsWith('Class') ? one.body.body : []))];
+    })
+    .map(({ start }) => start)
+    .slice(1);
 }
 
 /**

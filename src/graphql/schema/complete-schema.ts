@@ -149,7 +149,7 @@ class SchemaBuilder {
       configs[field.name] = {
         type: withLeaf(typeOfField(field, this.#source), this.#leafOf(field)),
         args: this.#withLeaves(strictArguments(this.#argumentsOf(field, name)), field),
-        description: fieldDescription(field),
+        description: field.kind === 'sibling' && this.#rules.detail === 'brief' ? undefined : fieldDescription(field),
         ...(field.kind === 'host' ? { deprecationReason: field.field.deprecationReason ?? null } : {}),
       };
     }

@@ -12,7 +12,7 @@ import type { FieldDescriptor } from './fields.js';
  *   connections, of parameters that name the type of the resource or between common types; their search parameters are
  *   shown below Patient, elsewhere `_filter` says the same; so it does for changes of less common types. Extensions are
  *   filtered by `url`, elements of less common types by `fhirpath`. Filters and inputs have no descriptions: the fields
- *   have them, and the lists at the root.
+ *   have them, and the lists at the root. Fields like `_birthDate` have none.
  */
 export type SchemaDetail = 'whole' | 'brief';
 
