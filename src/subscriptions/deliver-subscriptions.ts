@@ -5,7 +5,6 @@ import { getOrCreate } from '../platform/collections.js';
 import { eitherSignal, pause, warn } from '../platform/runtime.js';
 import { ALL } from '../search/criteria/criteria.js';
 import { everyMatch } from '../store/every-page.js';
-import { untilCallEnds } from '../store/guards.js';
 import { Lease } from './delivery-state.js';
 import { type DeliverSubscriptionsOptions, type DeliverySettings, settingsOf } from './delivery-settings.js';
 import { ServedSubscription } from './served-subscription.js';
@@ -84,18 +83,15 @@ class Deliveries {
 
   /** Serves all Subscriptions, and again those that somebody writes. */
   async #follow(): Promise<void> {
-    const { store } = this.settings;
     const feed = this.#feed(SUBSCRIPTIONS, 'Basic');
     let position = await feed.now();
     await this.#serveAll();
     while (!this.#signal.aborted) {
-      const { news } = feed;
-      const query = { project: SUBSCRIPTIONS, after: position, types: ['Basic'] };
-      const { changes, position: next, isReset } = await store.changes!(query);
-      if (isReset) await this.#serveAll();
-      for (const { key } of changes) this.#serve(key.id);
-      if (next === position) await untilCallEnds(news, { signal: this.#signal });
-      position = next;
+      const page = await feed.page(position);
+      if (page.isReset) await this.#serveAll();
+      for (const { key } of page.changes) this.#serve(key.id);
+      const isLast = page.position === position;
+      position = isLast ? await feed.wait(ALL_RECORDS, page, PURGE_MS, this.#signal) : page.position;
       await this.#purge();
     }
   }
@@ -185,3 +181,5 @@ const POLL_MS = 1_000;
 const RETRY_MS = 1_000;
 
 const PURGE_MS = 3_600_000;
+
+const ALL_RECORDS = { type: 'Basic', criteria: ALL } as const;

@@ -124,9 +124,8 @@ export class ServedSubscription {
   }
 
   async #deliverAll(hook: RestHook): Promise<void> {
-    for (;;) {
+    while (!this.signal.aborted) {
       const feed = this.#feed();
-      const { news } = feed;
       const { position = await feed.now() } = this.#now;
       const page = await feed.page(position);
       if (page.isReset) {
@@ -148,8 +147,20 @@ export class ServedSubscription {
         continue;
       }
       if (this.#state.now.isPending === true || performance.now() - this.#saved > SAVE_MS) await this.#save(this.#now);
-      await untilCallEnds(news, { signal: this.signal });
+      const { view } = this.#rights!;
+      const next = await feed.wait(view, page, this.#patience(), this.signal);
+      if (next !== position) this.#now = { number, rights, position: next };
     }
+  }
+
+  /** How long the rights are sure to hold while the epoch is the same, and the position need not be stored, in milliseconds. */
+  #patience(): number {
+    const { author, bot, epoch } = this.#rights!;
+    const callers = bot === undefined ? [author] : [author, bot];
+    if (epoch === undefined || callers.some(mayChangeUnnoticed)) return RECHECK_MS;
+    const { end } = elementsOf(this.#resource);
+    const left = typeof end === 'string' ? Date.parse(end) - Date.now() : Infinity;
+    return Math.max(0, Math.min(SAVE_MS, left, ...callers.map(timeLeft)));
   }
 
   async #pass({ changes }: TypePage, position: string, hook: RestHook): Promise<void> {
@@ -445,3 +456,6 @@ const MAX_DELAY = 600_000;
 
 /** A position without an event is stored so often, in milliseconds: long before the feed forgets it. */
 const SAVE_MS = 600_000;
+
+/** Authors whose rights can change without a change of the epoch sign in again so often, in milliseconds. */
+const RECHECK_MS = 5_000;

@@ -1,9 +1,11 @@
-import type { IndexedVersion } from '../access/read/version-view.js';
+import type { IndexedVersion, VersionView } from '../access/read/version-view.js';
 import { referenceTo } from '../fhir/reference.js';
 import type { CommittedChange } from '../store/changes.js';
 import type { ResourceKey } from '../store/resource-key.js';
 import type { ResourceStore } from '../store/store.js';
 import { PAGE_SIZE, readVersions, RecentPages } from '../live/changed-resources.js';
+import { SubscriptionIndex } from '../live/subscription-index.js';
+import { MAX_DELAY_MS } from '../platform/runtime.js';
 
 /** A change with the versions before and after it. Null: the version does not exist, or was removed. */
 export interface VersionChange extends CommittedChange {
@@ -23,11 +25,30 @@ export interface TypePage {
   readonly epoch: string | undefined;
 }
 
-/** The feed of a type in a project. All that read after one position read its page once. */
+/** What somebody follows: each change that the criteria find before or after it. */
+type Followed = Pick<VersionView, 'type' | 'criteria'>;
+
+/** Who has handled all changes. */
+interface Waiter extends Followed {
+  /** @param from the position after which it has to read again: nothing before concerns it */
+  wake(from: string): void;
+}
+
+/**
+ * The feed of a type in a project. All that read after one position read its page once. Who waits is at its head, which moves
+ * with each page: the page wakes only those whom one of its changes may concern.
+ */
 export class TypeFeed {
   readonly #pages = new RecentPages<TypePage>();
   readonly #stop: (() => void) | undefined;
-  #news = Promise.withResolvers<undefined>();
+  readonly #index = new SubscriptionIndex<Waiter>();
+  readonly #waiting = new Set<Waiter>();
+  /** Undefined while nobody waits. */
+  #head: string | undefined;
+  /** The rights of all that wait are of this epoch. */
+  #epoch: string | undefined;
+  #turn: Promise<void> = Promise.resolve();
+  #nextTurn: Promise<void> | undefined;
 
   constructor(
     private readonly store: ResourceStore,
@@ -43,13 +64,72 @@ export class TypeFeed {
 
   /** There may be another page. */
   tell(): void {
-    this.#news.resolve(undefined);
-    this.#news = Promise.withResolvers();
+    if (this.#waiting.size > 0) void this.#advance();
   }
 
-  /** Resolves with the next news. Taken before a page is read, so that no news is missed. */
-  get news(): Promise<undefined> {
-    return this.#news.promise;
+  /**
+   * Waits after an empty page, until another may concern the reader or its rights, for at most so many milliseconds.
+   *
+   * @param epoch of the page
+   * @returns the position to read after; the signal ends the wait as well
+   */
+  async wait(
+    { type, criteria }: Followed,
+    { position, epoch }: TypePage,
+    most: number,
+    signal: AbortSignal,
+  ): Promise<string> {
+    if (this.#head !== undefined) await this.#advance();
+    if (this.#head === undefined) [this.#head, this.#epoch] = [position, epoch];
+    if (this.#head !== position || this.#epoch !== epoch || signal.aborted) return position;
+    return new Promise((resolve) => {
+      const wake = (from: string): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', stop);
+        this.#waiting.delete(waiter);
+        this.#index.delete(waiter);
+        resolve(from);
+      };
+      const waiter: Waiter = { type, criteria, wake };
+      const stop = (): void => wake(this.#head!);
+      const timer = setTimeout(stop, Math.min(most, MAX_DELAY_MS));
+      signal.addEventListener('abort', stop);
+      this.#waiting.add(waiter);
+      this.#index.add(waiter);
+      // What was committed since the page was read.
+      if (this.#waiting.size === 1) this.tell();
+    });
+  }
+
+  /** Moves the head as far as there are pages after the call. Calls during one move share the next. */
+  #advance(): Promise<void> {
+    this.#nextTurn ??= this.#turn.then(() => {
+      this.#nextTurn = undefined;
+      // Those that wait read the page themselves, and learn why.
+      this.#turn = this.#pass().catch(() => this.#wake(this.#waiting, this.#head!));
+      return this.#turn;
+    });
+    return this.#nextTurn;
+  }
+
+  async #pass(): Promise<void> {
+    const called = performance.now();
+    for (let isLast = false; !isLast && this.#waiting.size > 0;) {
+      const from = this.#head!;
+      const { changes, position, isReset, epoch, begun } = await this.page(from);
+      const concerned = new Set(isReset || epoch !== this.#epoch ? this.#waiting : []);
+      for (const version of changes.flatMap(({ versions }) => versions)) {
+        if (version !== null) this.#index.find(version.subject, concerned);
+      }
+      [this.#head, this.#epoch] = [position, epoch];
+      this.#wake(concerned, from);
+      isLast = position === from && begun >= called;
+    }
+    if (this.#waiting.size === 0) this.#head = undefined;
+  }
+
+  #wake(waiters: Iterable<Waiter>, from: string): void {
+    for (const waiter of [...waiters]) waiter.wake(from);
   }
 
   async now(): Promise<string> {

@@ -298,6 +298,29 @@ describe('a Subscription', () => {
     release(undefined);
   });
 
+  test('among many gets its own events, in order, and ends with the rights also while nothing happens', async () => {
+    const host = new Host();
+    void host.start();
+    const patients = Array.from({ length: 40 }, (_, at) => `Patient/p${at}`);
+    const ids = await Promise.all(patients.map((one) => activated({ criteria: `Observation?subject=${one}` })));
+    const all = await activated();
+    for (const [at, reference] of [...patients, ...patients.toReversed()].entries()) {
+      await system.update(observation(`o${at}`, { subject: { reference } }));
+      if (at % 9 === 0) await system.update({ resourceType: 'Patient', id: 'p1' });
+    }
+    await host.untilEvents(160);
+    const of = (id: string): string[] => {
+      const own = host.got.filter(
+        ({ type, subscription: name }) => type !== 'handshake' && name === `Subscription/${id}`,
+      );
+      return own.map(({ bundle }) => shortOf(bundle));
+    };
+    expect(ids.map(of)).toEqual(patients.map((_, at) => [`1 enter o${at}@1`, `2 enter o${79 - at}@1`]));
+    expect(of(all)).toEqual(Array.from({ length: 80 }, (_, at) => `${at + 1} enter o${at}@1`));
+    await updateMember('member-clinic', { active: false }, admin());
+    await until(async () => (await Promise.all([...ids, all].map(statusOf))).every((status) => status === 'error'));
+  });
+
   test('that hangs is tried again after the timeout', async () => {
     const host = new Host();
     let attempts = 0;
