@@ -34,7 +34,7 @@ import { deadlineOf, type PreparedRequest, prepareRequest, runOptionsOf } from '
 
 /** Where a subscription begins. */
 export interface SubscriptionStart {
-  /** The `extensions.position` of a result, to continue after it. Default: the position at the call. */
+  /** The `extensions.position` of a result, to continue after it with the same rights. Default: the position at the call. */
   readonly after?: string | undefined;
 }
 

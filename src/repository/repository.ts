@@ -254,7 +254,7 @@ export interface UpdateOptions extends MatchOptions {
 
 /** Options of `subscribe`. */
 export interface SubscribeOptions {
-  /** The position of an event, to continue after it. Default: the position at the call. */
+  /** The position of an event, to continue after it with the same rights. Default: the position at the call. */
   readonly after?: string | undefined;
   /** Ends the subscription, without an error. */
   readonly signal?: AbortSignal | undefined;

@@ -101,7 +101,7 @@ export class TypeFeed {
     });
   }
 
-  /** Moves the head as far as there are pages after the call. Calls during one move share the next. */
+  /** Moves the head up to the end of the feed after the call. Calls during one move share the next. */
   #advance(): Promise<void> {
     this.#nextTurn ??= this.#turn.then(() => {
       this.#nextTurn = undefined;
