@@ -197,7 +197,7 @@ export interface StoreContext {
 /**
  * The base URL of the links that a service makes: its own, or that of its store. Without a slash at its end.
  *
- * @throws FhirError `invalid` - it is no base URL, or they differ: clients would send references that the store takes for another server's
+ * @throws FhirError `invalid` - it is not an absolute URL, or they differ: clients would send references that the store takes for another server's
  */
 export function serviceBaseUrl({
   store: { model },
