@@ -1,6 +1,6 @@
-import type { ChooseScan, PlannedScan } from '../../sql/plan.js';
-import { type Sql, sql } from '../../sql/sql.js';
+import type { ChooseScan } from '../../sql/plan.js';
 import type { Statements } from '../database/statements.js';
+import { Probes } from './probe.js';
 
 /**
  * Picks the scan with the fewest rows by reading the beginning of each, further and further until one of them ends.
@@ -10,12 +10,13 @@ import type { Statements } from '../database/statements.js';
  */
 export function chooseScan(statements: Statements): ChooseScan {
   return (scans) => {
+    const probes = new Probes(statements);
     const direct = scans.filter((scan) => scan.direct);
     for (const look of LOOKS) {
-      const shortest = shortestUnder(look, direct, statements);
-      if (shortest !== undefined) return scans.indexOf(shortest);
+      const shortest = probes.shortestUnder(look, direct);
+      if (shortest !== undefined) return scans.indexOf(shortest.condition);
     }
-    const shortest = shortestUnder(MAX_PROBED_ROWS, scans, statements);
+    const shortest = probes.shortestUnder(MAX_PROBED_ROWS, scans)?.condition;
     return scans.indexOf(shortest ?? direct[0] ?? scans[0]!);
   };
 }
@@ -23,18 +24,3 @@ export function chooseScan(statements: Statements): ChooseScan {
 /** Maximum rows to read of each scan, attempt by attempt; a row takes about 0.1 µs. */
 const LOOKS = [100, 1_000];
 const MAX_PROBED_ROWS = 10_000;
-
-function shortestUnder(look: number, scans: readonly PlannedScan[], statements: Statements): PlannedScan | undefined {
-  let shortest: PlannedScan | undefined;
-  let fewest = look;
-  for (const scan of scans) {
-    const rows = countUpTo(fewest, scan.scan, statements);
-    if (rows < fewest) [shortest, fewest] = [scan, rows];
-  }
-  return shortest;
-}
-
-function countUpTo(limit: number, scan: Sql, statements: Statements): number {
-  const [count] = statements.get(sql`SELECT count(*) FROM (SELECT 1 FROM (${scan}) LIMIT ${limit})`) as [number];
-  return count;
-}

@@ -1,39 +1,39 @@
-import { sql } from '../../sql/sql.js';
+import { type Sql, sql } from '../../sql/sql.js';
 import type { Statements } from '../database/statements.js';
-import type { Condition } from '../../sql/pages/condition.js';
 
 /** Counts the rows of scans up to a limit, and remembers the counts of a search. */
 export class Probes {
-  readonly #statements: Statements;
-  readonly #counts = new Map<Condition, Count>();
+  readonly #counts = new Map<Scanned, Count>();
 
-  constructor(statements: Statements) {
-    this.#statements = statements;
-  }
+  constructor(private readonly statements: Statements) {}
 
-  /** The condition with the shortest scan, if it has fewer rows than the limit. @param conditions each with a scan */
-  shortestUnder(
+  /** The one with the shortest scan, if it has fewer rows than the limit. @param all each with a scan */
+  shortestUnder<One extends Scanned>(
     limit: number,
-    conditions: readonly Condition[],
-  ): { readonly condition: Condition; readonly rows: number } | undefined {
-    let shortest: Condition | undefined;
+    all: readonly One[],
+  ): { readonly condition: One; readonly rows: number } | undefined {
+    let shortest: One | undefined;
     let fewest = limit;
-    for (const condition of conditions) {
-      const rows = this.#countUpTo(fewest, condition);
-      if (rows < fewest) [shortest, fewest] = [condition, rows];
+    for (const one of all) {
+      const rows = this.#countUpTo(fewest, one);
+      if (rows < fewest) [shortest, fewest] = [one, rows];
     }
     return shortest && { condition: shortest, rows: fewest };
   }
 
-  #countUpTo(limit: number, condition: Condition): number {
-    const known = this.#counts.get(condition);
+  #countUpTo(limit: number, one: Scanned): number {
+    const known = this.#counts.get(one);
     if (known !== undefined && (known.isWhole || known.rows >= limit)) return known.rows;
-    const [rows] = this.#statements.get(
-      sql`SELECT count(*) FROM (SELECT 1 FROM (${condition.scan!}) LIMIT ${limit})`,
-    ) as [number];
-    this.#counts.set(condition, { rows, isWhole: rows < limit });
+    const [rows] = this.statements.get(sql`SELECT count(*) FROM (SELECT 1 FROM (${one.scan!}) LIMIT ${limit})`) as [
+      number,
+    ];
+    this.#counts.set(one, { rows, isWhole: rows < limit });
     return rows;
   }
+}
+
+interface Scanned {
+  readonly scan?: Sql | undefined;
 }
 
 interface Count {
