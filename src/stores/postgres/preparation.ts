@@ -11,26 +11,15 @@ import { prepareSchema } from './schema/prepare-schema.js';
 
 /** What the first call of a store waits for: the tables, and index rows that are rebuilt at once if they are few. */
 export class Preparation {
-  readonly #writer: Connections;
-  readonly #config: PostgresStoreConfig;
-  readonly #status: IndexStatus;
-  readonly #work: IndexWork;
-  readonly #background: BackgroundWork;
   #prepared: Promise<void> | undefined;
 
   constructor(
-    writer: Connections,
-    config: PostgresStoreConfig,
-    status: IndexStatus,
-    work: IndexWork,
-    background: BackgroundWork,
-  ) {
-    this.#writer = writer;
-    this.#config = config;
-    this.#status = status;
-    this.#work = work;
-    this.#background = background;
-  }
+    private readonly writer: Connections,
+    private readonly config: PostgresStoreConfig,
+    private readonly status: IndexStatus,
+    private readonly work: IndexWork,
+    private readonly background: BackgroundWork,
+  ) {}
 
   /** Prepares once; after a failure, the next call tries again. */
   done(): Promise<void> {
@@ -42,20 +31,20 @@ export class Preparation {
   }
 
   async #prepareOnce(): Promise<void> {
-    const { opening } = this.#config;
-    await prepareSchema(this.#writer, this.#config);
-    const { isOurs, pending } = await this.#status.load();
+    const { opening } = this.config;
+    await prepareSchema(this.writer, this.config);
+    const { isOurs, pending } = await this.status.load();
     if (!isOurs && opening === 'user') warnOfOtherDefinitions();
     if (!isOurs || opening === 'reader') return;
-    if (Object.keys(pending).length === 0 || this.#config.reindex === 'manual') return;
-    if (!(await this.#workAtOnce())) this.#background.start();
+    if (Object.keys(pending).length === 0 || this.config.reindex === 'manual') return;
+    if (!(await this.#workAtOnce())) this.background.start();
   }
 
   /** @returns false if work is left: it is much, or other processes are doing it, or it failed and will be retried */
   async #workAtOnce(): Promise<boolean> {
     try {
-      const isDone = await runAwaiting(reindexFew(), this.#work, LOOP_TURN);
-      await this.#status.load();
+      const isDone = await runAwaiting(reindexFew(), this.work, LOOP_TURN);
+      await this.status.load();
       return isDone;
     } catch {
       return false;

@@ -36,19 +36,16 @@ import type { PostgresSegments } from './segments/segments.js';
  * stamp, which stays.
  */
 export class PostgresRefreshPort implements RefreshPort {
-  readonly #connections: Connections;
-  readonly #status: IndexStatus;
-  readonly #segments: PostgresSegments;
   readonly storeError = storeError;
 
-  constructor(connections: Connections, status: IndexStatus, segments: PostgresSegments) {
-    this.#connections = connections;
-    this.#status = status;
-    this.#segments = segments;
-  }
+  constructor(
+    private readonly connections: Connections,
+    private readonly status: IndexStatus,
+    private readonly segments: PostgresSegments,
+  ) {}
 
   get upkeep(): SegmentUpkeep {
-    return this.#segments.upkeep;
+    return this.segments.upkeep;
   }
 
   async progressOf(
@@ -56,9 +53,9 @@ export class PostgresRefreshPort implements RefreshPort {
     mostWritten: number,
     signal: AbortSignal,
   ): Promise<Progress | 'later' | 'done'> {
-    if (!this.#status.known.isOurs) return 'done';
+    if (!this.status.known.isOurs) return 'done';
     const of = sql`project = ${projectKey(project)} AND type = ${type}`;
-    const [row] = await this.#connections.run(
+    const [row] = await this.connections.run(
       sql`SELECT l.id, l.complete AND position(${`"format":${FORMAT},`} in left(l.list, 200)) > 0, l.busy > now(),
         (SELECT count(*) FROM (SELECT 1 FROM fhirgraph_segment_written WHERE ${of} LIMIT ${mostWritten}) w),
         (SELECT count(*) FROM (SELECT 1 FROM resource WHERE ${of} AND content IS NOT NULL LIMIT ${least}) r)
@@ -83,9 +80,9 @@ export class PostgresRefreshPort implements RefreshPort {
     signal: AbortSignal,
   ): Promise<StepResult> {
     const shard = projectKey(project);
-    const run: Run = (statement) => this.#connections.run(statement, signal);
+    const run: Run = (statement) => this.connections.run(statement, signal);
     const transact = this.#transactUntil(signal);
-    const port = this.#segments.port(shard, { run, transact, mostWritten: SEGMENT_TUNING.size });
+    const port = this.segments.port(shard, { run, transact, mostWritten: SEGMENT_TUNING.size });
     if (list === undefined) return runAwaiting(steps, port, new LongPace(), check);
     const of = sql`project = ${shard} AND type = ${type}`;
     const marked = await run(sql`UPDATE fhirgraph_segment_list SET busy = now() + ${`${BUSY_MS} ms`}::interval
@@ -97,7 +94,7 @@ export class PostgresRefreshPort implements RefreshPort {
       return await runAwaiting(steps, port, new LongPace(), check);
     } finally {
       // A change has removed the mark. Later ones are of other processes.
-      await this.#connections.run(sql`UPDATE fhirgraph_segment_list SET busy = NULL
+      await this.connections.run(sql`UPDATE fhirgraph_segment_list SET busy = NULL
         WHERE ${of} AND busy = ${mark[0] as string}::text::timestamptz`);
     }
   }
@@ -114,17 +111,17 @@ export class PostgresRefreshPort implements RefreshPort {
   /** Another process has taken the database over, or made the list. */
   async meaningOf(error: unknown): Promise<StepResult | undefined> {
     if (!isRetryable(error)) return undefined;
-    await this.#status.load();
+    await this.status.load();
     return 'more';
   }
 
   #transactUntil(signal: AbortSignal): PortConnection['transact'] {
     return (write) =>
       inTransaction(
-        this.#connections,
+        this.connections,
         { serializable: false, attempts: 1, signal },
         async (transaction: Transaction) => {
-          const isOurs = rollbackUnless(sql`${GENERATION} = ${this.#status.known.generation}`);
+          const isOurs = rollbackUnless(sql`${GENERATION} = ${this.status.known.generation}`);
           await transaction.run(sql`SELECT ${isOurs}`);
           return write(transaction);
         },

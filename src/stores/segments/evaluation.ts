@@ -31,19 +31,16 @@ export type FingerprintsOf = (type: string) => KnownParameters;
 
 /** Finds the matches of criteria, segment by segment. */
 export class Evaluation {
-  readonly #segments: TypeSegments;
-  readonly #rows: LoadedRows;
-  readonly #fingerprints: FingerprintsOf;
   /** By type and segment. */
   readonly #known = new Map<Segment, Map<Criteria, Matches>>();
   /** The matches of the inner criteria of chains and `has`. */
   readonly #inner = new Map<string, Map<Criteria, readonly Matches[]>>();
 
-  constructor(segments: TypeSegments, rows: LoadedRows, fingerprints: FingerprintsOf) {
-    this.#segments = segments;
-    this.#rows = rows;
-    this.#fingerprints = fingerprints;
-  }
+  constructor(
+    private readonly segments: TypeSegments,
+    private readonly rows: LoadedRows,
+    private readonly fingerprints: FingerprintsOf,
+  ) {}
 
   /**
    * Reads the headers, then the directories, of all that criteria and a sort refer to.
@@ -51,27 +48,27 @@ export class Evaluation {
    * @returns the types with segments that were built with other definitions of these parameters
    */
   *prepare(type: string, criteria: Criteria, sort: readonly SortKey[]): Ask<SegmentPort, readonly string[]> {
-    yield* withRows(this.#rows, () => {
+    yield* withRows(this.rows, () => {
       forAll(
-        [...this.#segments.values()].flatMap((one) => one ?? []),
+        [...this.segments.values()].flatMap((one) => one ?? []),
         (segment) => segment.header,
       );
     });
     const indexed = parametersOf(type, criteria, sort);
     const parameters = [...indexed, { type, parameter: LAST_UPDATED }];
     const runs = parameters.flatMap(({ type: of, parameter }) =>
-      (this.#segments.get(of) ?? []).flatMap((segment) =>
+      (this.segments.get(of) ?? []).flatMap((segment) =>
         [parameter, foldedRun(parameter)].map((name) => [segment, name] as const),
       ),
     );
     // Decoded, so that the cache keeps also those that this search does not need.
-    yield* withRows(this.#rows, () => {
+    yield* withRows(this.rows, () => {
       forAll(runs, ([segment, name]) => segment.run(name));
     });
     const outdated = indexed.filter(({ type: of, parameter }) => {
       // No segment knows a parameter that this process does not.
-      const isDefined = Object.hasOwn(this.#fingerprints(of), parameter);
-      return isDefined && this.#segments.get(of)?.every((one) => this.#knows(of, parameter, one)) === false;
+      const isDefined = Object.hasOwn(this.fingerprints(of), parameter);
+      return isDefined && this.segments.get(of)?.every((one) => this.#knows(of, parameter, one)) === false;
     });
     return [...new Set(outdated.map((one) => one.type))];
   }
@@ -81,9 +78,9 @@ export class Evaluation {
     const known = getOrCreate(this.#inner, type, () => new Map<Criteria, readonly Matches[]>());
     const before = known.get(criteria);
     if (before !== undefined) return before;
-    for (const link of linksIn(criteria)) if (this.#segments.get(link.type)) yield* this.matching(link.type, link.of);
+    for (const link of linksIn(criteria)) if (this.segments.get(link.type)) yield* this.matching(link.type, link.of);
     const found: Matches[] = [];
-    const segments = this.#segments.get(type)!;
+    const segments = this.segments.get(type)!;
     for (;;) {
       for (const [index, segment] of segments.entries()) {
         if (found[index] !== undefined) continue;
@@ -91,9 +88,9 @@ export class Evaluation {
         const matches = ifLoaded(() => this.#matches(type, criteria, segment));
         if (matches !== undefined) found[index] = matches;
       }
-      const { noted } = this.#rows;
+      const { noted } = this.rows;
       if (noted.length === 0) break;
-      this.#rows.accept(noted, yield* ask((port: SegmentPort) => port.rows(noted)));
+      this.rows.accept(noted, yield* ask((port: SegmentPort) => port.rows(noted)));
     }
     known.set(criteria, found);
     return found;
@@ -101,7 +98,7 @@ export class Evaluation {
 
   /** Whether all segments of a type know a parameter. */
   knowsAll(type: string, parameter: string): boolean {
-    return isHeldApart(parameter) || this.#segments.get(type)!.every((one) => this.#knows(type, parameter, one));
+    return isHeldApart(parameter) || this.segments.get(type)!.every((one) => this.#knows(type, parameter, one));
   }
 
   /** The criteria that a match must be tested for: of a conjunction, the parts that some segment does not decide. */
@@ -176,7 +173,7 @@ export class Evaluation {
   }
 
   #knows(type: string, parameter: string, segment: Segment): boolean {
-    return segment.knows(parameterOf(parameter), this.#fingerprints(type));
+    return segment.knows(parameterOf(parameter), this.fingerprints(type));
   }
 
   #addMatch({ parameter, test }: MatchCriteria, segment: Segment, into: Matches): void {
@@ -201,16 +198,16 @@ export class Evaluation {
     if (run === undefined) return;
     into.addUnsure(run.directory.partial);
     if (run.kind !== 'reference') return;
-    const targets = this.#segments.get(type);
+    const targets = this.segments.get(type);
     if (targets === undefined) return void into.addUnsure(run.directory.present);
     const matching = this.#inner.get(type)!.get(of)!;
     forAll([...targets.entries()], ([index, target]) => {
-      addReferring(run, linksTo(run, type, target, this.#rows.cache), matching[index]!, into);
+      addReferring(run, linksTo(run, type, target, this.rows.cache), matching[index]!, into);
     });
   }
 
   #addHas(type: string, { parameter, type: from, of }: HasCriteria, segment: Segment, into: Matches): void {
-    const sources = this.#segments.get(from);
+    const sources = this.segments.get(from);
     if (sources === undefined) return void into.addUnsure(segment.live);
     const matching = this.#inner.get(from)!.get(of)!;
     forAll([...sources.entries()], ([index, source]) => {
@@ -218,7 +215,7 @@ export class Evaluation {
       if (!this.#knows(from, parameter, source) || run?.directory.partial.isEmpty === false) {
         into.addUnsure(segment.live);
       } else if (run?.kind === 'reference') {
-        addReferred(run, linksTo(run, type, segment, this.#rows.cache), matching[index]!, into);
+        addReferred(run, linksTo(run, type, segment, this.rows.cache), matching[index]!, into);
       }
     });
   }

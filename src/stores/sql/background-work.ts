@@ -14,9 +14,6 @@ export type Step = (signal: AbortSignal) => StepResult | Promise<StepResult>;
  */
 export class BackgroundWork {
   readonly #controller = new AbortController();
-  readonly #name: string;
-  readonly #step: Step;
-  readonly #faultOf: (error: unknown) => FhirError;
   #running: Promise<void> | undefined;
   /** Why the last step failed; undefined if it succeeded. */
   #lastError: FhirError | undefined;
@@ -25,11 +22,11 @@ export class BackgroundWork {
    * @param name the work that the warning reports as failed
    * @param faultOf what an error means to the store
    */
-  constructor(name: string, step: Step, faultOf: (error: unknown) => FhirError) {
-    this.#name = name;
-    this.#step = step;
-    this.#faultOf = faultOf;
-  }
+  constructor(
+    private readonly name: string,
+    private readonly step: Step,
+    private readonly faultOf: (error: unknown) => FhirError,
+  ) {}
 
   /** Starts the work unless it is already running. */
   start(): void {
@@ -51,14 +48,14 @@ export class BackgroundWork {
       if (!(await waits(pause, signal))) return;
       const start = performance.now();
       try {
-        const result = await this.#step(signal);
+        const result = await this.step(signal);
         if (result === 'done') return;
         pause = result === 'later' ? LATER_MS : performance.now() - start;
         failures = 0;
         this.#lastError = undefined;
       } catch (error) {
         if (signal.aborted) return;
-        this.#report(this.#faultOf(error));
+        this.#report(this.faultOf(error));
         pause = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures++);
       }
     }
@@ -66,7 +63,7 @@ export class BackgroundWork {
 
   #report(error: FhirError): void {
     if (this.#lastError?.message !== error.message) {
-      process.emitWarning(`${this.#name}: ${error.message}`, { code: 'FHIRGRAPH_INDEX' });
+      process.emitWarning(`${this.name}: ${error.message}`, { code: 'FHIRGRAPH_INDEX' });
     }
     this.#lastError = error;
   }

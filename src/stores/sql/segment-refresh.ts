@@ -58,8 +58,6 @@ export interface RefreshPort {
  * calls. Only the comparison of lists keeps segments right; all else here decides when the work is done.
  */
 export class SegmentRefresh implements SegmentNeeds {
-  readonly #port: RefreshPort;
-  readonly #flushLoading: number;
   readonly #background: BackgroundWork;
   readonly #due = new Map<string, DueType>();
   readonly #damaged = new Set<string>();
@@ -80,9 +78,10 @@ export class SegmentRefresh implements SegmentNeeds {
    * @param flushLoading with so many writes, they become a segment while data is loaded. All else comes after the load, or
    * segments would be merged often
    */
-  constructor(port: RefreshPort, flushLoading: number) {
-    this.#port = port;
-    this.#flushLoading = flushLoading;
+  constructor(
+    private readonly port: RefreshPort,
+    private readonly flushLoading: number,
+  ) {
     this.#background = new BackgroundWork('Building segments failed', () => this.#step(), port.storeError);
   }
 
@@ -160,7 +159,7 @@ export class SegmentRefresh implements SegmentNeeds {
       try {
         if (isLast(await this.#step())) return;
       } catch (error) {
-        if (this.#port.storeError(error).code === 'unavailable') return;
+        if (this.port.storeError(error).code === 'unavailable') return;
         failures += 1;
       }
     }
@@ -173,8 +172,8 @@ export class SegmentRefresh implements SegmentNeeds {
   async #step(): Promise<StepResult> {
     const isLoading = this.#isLoading;
     for (const [name, due] of this.#due) {
-      if (isLoading && (this.#written.get(name) ?? 0) < this.#flushLoading) continue;
-      const result = await this.#work(due, isLoading ? this.#flushLoading : undefined).catch((error: unknown) => {
+      if (isLoading && (this.#written.get(name) ?? 0) < this.flushLoading) continue;
+      const result = await this.#work(due, isLoading ? this.flushLoading : undefined).catch((error: unknown) => {
         // The next attempt begins with another type.
         if (this.#due.get(name) === due) {
           this.#due.delete(name);
@@ -202,16 +201,16 @@ export class SegmentRefresh implements SegmentNeeds {
     const mostOf = (): number => (this.#isOver ? 0 : SEGMENT_TUNING.size);
     const rules = { least: due.least, flushFrom, merges: flushLoading === undefined, mostOf };
     try {
-      const progress = await this.#port.progressOf(due, flushFrom, signal);
+      const progress = await this.port.progressOf(due, flushFrom, signal);
       if (typeof progress === 'string') return progress;
-      const steps = this.#port.upkeep.next(due.type, progress, rules);
+      const steps = this.port.upkeep.next(due.type, progress, rules);
       const result = this.#damaged.delete(nameOf(due)) ? 'damaged' : await this.#run(due, progress, steps);
       if (result !== 'damaged') return result;
       // Unless another process has merged what this one was reading.
-      if (progress.list !== undefined) await this.#port.drop(due, progress.list, signal);
+      if (progress.list !== undefined) await this.port.drop(due, progress.list, signal);
       return 'more';
     } catch (error) {
-      const meaning = await this.#port.meaningOf(error);
+      const meaning = await this.port.meaningOf(error);
       if (meaning === undefined) throw error;
       return meaning;
     }
@@ -223,7 +222,7 @@ export class SegmentRefresh implements SegmentNeeds {
       if (progress.isComplete && this.#isOver) throw STOPPED;
     };
     try {
-      return await this.#port.run(due, progress, steps, check, this.#controller.signal);
+      return await this.port.run(due, progress, steps, check, this.#controller.signal);
     } catch (error) {
       if (error === STOPPED) return 'done';
       if (error instanceof DamagedSegment) return 'damaged';

@@ -15,16 +15,13 @@ export class StoreSegments<Kept> {
   readonly #projects = new LRUCache<string, { readonly index: SegmentIndex; readonly kept: Kept }>({
     max: MAX_PROJECTS,
   });
-  readonly #keptOf: (project: string) => Kept;
   #cache = new SegmentCache();
 
   /** @param keptOf makes what the store keeps of a project until it forgets */
   constructor(
     readonly model: FhirModel,
-    keptOf: (project: string) => Kept,
-  ) {
-    this.#keptOf = keptOf;
-  }
+    private readonly keptOf: (project: string) => Kept,
+  ) {}
 
   /** The steps that change segments. */
   get upkeep(): SegmentUpkeep {
@@ -41,7 +38,7 @@ export class StoreSegments<Kept> {
     let known = this.#projects.get(project);
     if (known === undefined) {
       const { fingerprints } = this.upkeep;
-      known = { index: new SegmentIndex(fingerprints, this.#cache), kept: this.#keptOf(project) };
+      known = { index: new SegmentIndex(fingerprints, this.#cache), kept: this.keptOf(project) };
       this.#projects.set(project, known);
     }
     return known;

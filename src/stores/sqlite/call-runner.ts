@@ -25,12 +25,10 @@ import { isBusy } from './database/transaction.js';
  * Whatever the work throws becomes a `FhirError`.
  */
 export class CallRunner {
-  readonly #connection: Connection;
   readonly #busyTimeout: number;
   readonly #clock: () => Date;
   readonly #groups: CommitGroups;
   #startedThreads: Threads | undefined;
-  readonly #ownsDatabase: boolean;
   readonly isReadonly: boolean;
   #isClosed = false;
   #newThreads: (() => Threads) | undefined;
@@ -41,13 +39,11 @@ export class CallRunner {
 
   /** @param busyTimeout how long a write waits for the lock of another connection, in milliseconds */
   constructor(
-    connection: Connection,
+    private readonly connection: Connection,
     { busyTimeout, clock, opening }: Pick<SqliteStoreConfig, 'busyTimeout' | 'clock' | 'opening'>,
-    ownsDatabase: boolean,
+    private readonly ownsDatabase: boolean,
   ) {
-    this.#ownsDatabase = ownsDatabase;
     this.isReadonly = opening === 'reader';
-    this.#connection = connection;
     this.#clock = clock;
     this.#groups = new CommitGroups(this.#commitRunner());
     this.#busyTimeout = busyTimeout;
@@ -57,7 +53,7 @@ export class CallRunner {
     this.#newThreads = create;
     this.#retryAt = Infinity;
     this.#startedThreads = create();
-    const { database } = this.#connection;
+    const { database } = this.connection;
     database.pragma(`wal_autocheckpoint = ${LATE_CHECKPOINT_PAGES}`);
     // Waiting for a lock happens in a thread.
     database.pragma('busy_timeout = 0');
@@ -71,7 +67,7 @@ export class CallRunner {
 
   get isClosed(): boolean {
     // PERF (scale): asking the driver takes 0.1 µs, and a database of our own closes with the store alone.
-    return this.#isClosed || !(this.#ownsDatabase || this.#connection.database.open);
+    return this.#isClosed || !(this.ownsDatabase || this.connection.database.open);
   }
 
   /** Whether other work is due before the next piece of a call. False without threads, which promise no fairness. */
@@ -98,7 +94,7 @@ export class CallRunner {
   run<Result>(options: CallOptions | undefined, work: () => Result): Result {
     return this.runUnchecked(options, () => {
       // The file may have been put back to an earlier copy.
-      this.#connection.status.noteRemovals();
+      this.connection.status.noteRemovals();
       return work();
     });
   }
@@ -108,8 +104,8 @@ export class CallRunner {
     if (this.isClosed) throw storeClosed();
     assertNotAborted(options);
     try {
-      if (this.#connection.isUnsettled) this.#connection.settle();
-      return this.#connection.guard.run(options?.deadline, work);
+      if (this.connection.isUnsettled) this.connection.settle();
+      return this.connection.guard.run(options?.deadline, work);
     } catch (error) {
       throw storeError(error);
     }
@@ -129,7 +125,7 @@ export class CallRunner {
   ): Promise<WorkResult<Name>> {
     if (WRITING.has(name)) this.assertWritable();
     if (this.isTurnSpent) await LOOP_TURN.next();
-    const inline = (): WorkResult<Name> => doWork(this.#connection, name, args);
+    const inline = (): WorkResult<Name> => doWork(this.connection, name, args);
     if (this.#mayBeBrief(name)) {
       // PERF (scale): a thread takes 100 ms of CPU to start, and then runs code that is not compiled yet either.
       const found = this.#briefly(options, inline, this.#threads!.hasReader ? 1 : PATIENCE);
@@ -148,7 +144,7 @@ export class CallRunner {
   /** Runs a commit: large ones in the thread that writes, small ones together with others of this moment. */
   async commit(writes: readonly Write[], options: CallOptions | undefined): Promise<LongCommitted> {
     this.assertWritable();
-    if (this.#threads === undefined) return this.run(options, () => this.#connection.commits.commit(writes));
+    if (this.#threads === undefined) return this.run(options, () => this.connection.commits.commit(writes));
     this.run(options, () => undefined);
     return writes.length < THREAD_TUNING.largeCommit && !writes.some(isLarge)
       ? this.#groups.commit(writes, options)
@@ -159,9 +155,9 @@ export class CallRunner {
   commitJoined(writes: readonly Write[], options: CallOptions | undefined): Committed {
     this.assertWritable();
     return this.run(options, () => {
-      if (!this.#connection.database.inTransaction) throw notInTransaction();
-      this.#connection.isUnsettled = true;
-      return this.#connection.commits.commit(writes, true);
+      if (!this.connection.database.inTransaction) throw notInTransaction();
+      this.connection.isUnsettled = true;
+      return this.connection.commits.commit(writes, true);
     });
   }
 
@@ -191,7 +187,7 @@ export class CallRunner {
     if (SEARCHES.has(name)) return true;
     if (this.#threads.isWriting) return false;
     return this.run(undefined, () => {
-      const [pages] = this.#connection.statements.read('PRAGMA page_count').get() as [number];
+      const [pages] = this.connection.statements.read('PRAGMA page_count').get() as [number];
       return pages < THREAD_TUNING.smallFile;
     });
   }
@@ -210,7 +206,7 @@ export class CallRunner {
   }
 
   #commitRunner(): CommitRunner {
-    const { commits } = this.#connection;
+    const { commits } = this.connection;
     const note = (writes: number): void => this.#threads?.noteCommit(writes);
     const isWriting = (): boolean => this.#threads?.isWriting === true;
     return {
@@ -238,7 +234,7 @@ export class CallRunner {
 
   #commitInThread(writes: readonly Write[], options: CallOptions | undefined): Promise<LongCommitted> {
     const inThread = (threads: Threads) => threads.commit(writes, this.#clock().getTime(), options);
-    return this.#inThread(options, inThread, () => this.#connection.commits.commit(writes));
+    return this.#inThread(options, inThread, () => this.connection.commits.commit(writes));
   }
 
   /**
@@ -250,7 +246,7 @@ export class CallRunner {
     const { inlineMs } = THREAD_TUNING;
     if (inlineMs < 0) return TOO_LONG;
     return this.runUnchecked(options, () =>
-      unlessLocked(() => this.#connection.guard.briefly(patience * inlineMs, work)),
+      unlessLocked(() => this.connection.guard.briefly(patience * inlineMs, work)),
     );
   }
 
@@ -261,7 +257,7 @@ export class CallRunner {
     this.#failures += 1;
     const pause = THREAD_TUNING.retryMs * 2 ** (this.#failures - 1);
     this.#retryAt = performance.now() + Math.min(pause, LONGEST_PAUSE_MS);
-    const { database } = this.#connection;
+    const { database } = this.connection;
     if (database.open) {
       database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
       database.pragma(`busy_timeout = ${this.#busyTimeout}`);

@@ -37,16 +37,13 @@ interface WaitingCommit {
  * thread has begun to receive the next one, and not for the whole import.
  */
 export class CommitGroups {
-  readonly #runner: CommitRunner;
   #waiting: WaitingCommit[] = [];
   #isScheduled = false;
   #isBetween = false;
   /** Maximum writes of a group: lowered after a group that took too long for the event loop. */
   #most = MAX_WRITES;
 
-  constructor(runner: CommitRunner) {
-    this.#runner = runner;
-  }
+  constructor(private readonly runner: CommitRunner) {}
 
   commit(writes: readonly Write[], options: CallOptions | undefined): Promise<LongCommitted> {
     // While it waits, the commit ends at its deadline.
@@ -59,7 +56,7 @@ export class CommitGroups {
   /** Hands the waiting commits to the writing thread, before the store closes. */
   finish(): void {
     for (const one of this.#waiting.splice(0)) {
-      if (!one.task.isSettled) this.#settle(one, this.#runner.inThread(one.writes, one.options));
+      if (!one.task.isSettled) this.#settle(one, this.runner.inThread(one.writes, one.options));
     }
   }
 
@@ -69,9 +66,9 @@ export class CommitGroups {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      if (!this.#runner.isWriting) return this.#run();
+      if (!this.runner.isWriting) return this.#run();
       this.#isBetween = true;
-      this.#runner.betweenWrites(() => {
+      this.runner.betweenWrites(() => {
         this.#isBetween = false;
         this.#run();
       });
@@ -84,7 +81,7 @@ export class CommitGroups {
       const group = this.#take(this.#most);
       if (group.length > 1) isBrief = this.#runTogether(group);
       else for (const one of group) this.#runAlone(one);
-    } while (isBrief && this.#waiting[0]?.isAlone === true && !this.#runner.isTurnSpent);
+    } while (isBrief && this.#waiting[0]?.isAlone === true && !this.runner.isTurnSpent);
     this.#schedule();
   }
 
@@ -92,7 +89,7 @@ export class CommitGroups {
   #runTogether(group: readonly WaitingCommit[]): boolean {
     let done: readonly Committed[] | TooLong;
     try {
-      done = this.#runner.together(group.map(({ writes }) => writes));
+      done = this.runner.together(group.map(({ writes }) => writes));
     } catch (error) {
       // An unknown outcome is that of all commits; any other error comes from one of them.
       if ((error as FhirError).details?.['unknown'] === true) for (const { task } of group) task.reject(error);
@@ -116,7 +113,7 @@ export class CommitGroups {
   }
 
   #runAlone(one: WaitingCommit): void {
-    this.#settle(one, this.#runner.alone(one.writes, one.options));
+    this.#settle(one, this.runner.alone(one.writes, one.options));
   }
 
   #settle({ task }: WaitingCommit, done: Promise<LongCommitted>): void {

@@ -6,14 +6,12 @@ import type { Connection } from './connection.js';
 
 /** Creates the indexes by value for the first call that needs them. */
 export class IndexesOnDemand {
-  readonly #connection: Connection;
-  readonly #calls: CallRunner;
   #creation: Promise<unknown> | undefined;
 
-  constructor(connection: Connection, calls: CallRunner) {
-    this.#connection = connection;
-    this.#calls = calls;
-  }
+  constructor(
+    private readonly connection: Connection,
+    private readonly calls: CallRunner,
+  ) {}
 
   /**
    * Settles as soon as the file has the indexes. All calls share one creation, which the deadline of one call does not
@@ -22,34 +20,34 @@ export class IndexesOnDemand {
    * @returns undefined if the file is known to have the indexes
    */
   ready(options: CallOptions | undefined): Promise<void> | undefined {
-    return this.#connection.valueIndexes.areKnown ? undefined : this.#ready(options);
+    return this.connection.valueIndexes.areKnown ? undefined : this.#ready(options);
   }
 
   /** Creates the indexes for loaded resources before the store closes. If that fails, the next search creates them. */
   async finish(): Promise<void> {
     try {
-      if (this.#calls.run(undefined, () => this.#hasResources())) await this.#ready(undefined);
+      if (this.calls.run(undefined, () => this.#hasResources())) await this.#ready(undefined);
     } catch {
       // The file is locked or lost.
     }
   }
 
   async #ready(options: CallOptions | undefined): Promise<void> {
-    if (this.#calls.run(options, () => this.#connection.valueIndexes.exist())) return;
-    if (this.#calls.isReadonly) throw notCreated();
+    if (this.calls.run(options, () => this.connection.valueIndexes.exist())) return;
+    if (this.calls.isReadonly) throw notCreated();
     this.#creation ??= this.#create();
     await untilCallEnds(this.#creation, options);
   }
 
   #create(): Promise<unknown> {
-    const creation = this.#calls.call('create-indexes', []);
+    const creation = this.calls.call('create-indexes', []);
     // All waiting calls may end before the creation does.
     creation.catch(() => undefined).finally(() => (this.#creation = undefined));
     return creation;
   }
 
   #hasResources(): boolean {
-    return this.#connection.statements.read('SELECT 1 FROM version LIMIT 1').get() !== undefined;
+    return this.connection.statements.read('SELECT 1 FROM version LIMIT 1').get() !== undefined;
   }
 }
 

@@ -8,24 +8,22 @@ export const LOOKOUT_TUNING = {
 
 /** Looks from time to time at what other processes have done, while there is a reason to. */
 export class Lookout {
-  readonly #look: () => boolean;
-  readonly #pause: keyof typeof LOOKOUT_TUNING;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   /** @param look returns false if there is no reason to look again */
-  constructor(pause: keyof typeof LOOKOUT_TUNING, look: () => boolean) {
-    this.#pause = pause;
-    this.#look = look;
-  }
+  constructor(
+    private readonly pause: keyof typeof LOOKOUT_TUNING,
+    private readonly look: () => boolean,
+  ) {}
 
   /** Called when there is a reason. */
   start(): void {
     if (this.#isClosed) return;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      if (this.#look()) this.start();
-    }, LOOKOUT_TUNING[this.#pause]).unref();
+      if (this.look()) this.start();
+    }, LOOKOUT_TUNING[this.pause]).unref();
   }
 
   stop(): void {

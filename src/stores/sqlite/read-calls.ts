@@ -21,15 +21,11 @@ import { isIndexDropped } from './schema/value-indexes.js';
 
 /** Reads and searches of the store: statements find versions, and their texts are parsed in slices. */
 export class ReadCalls {
-  readonly #connection: Connection;
-  readonly #calls: CallRunner;
-  readonly #indexes: IndexesOnDemand;
-
-  constructor(connection: Connection, calls: CallRunner, indexes: IndexesOnDemand) {
-    this.#connection = connection;
-    this.#calls = calls;
-    this.#indexes = indexes;
-  }
+  constructor(
+    private readonly connection: Connection,
+    private readonly calls: CallRunner,
+    private readonly indexes: IndexesOnDemand,
+  ) {}
 
   read(keys: readonly ResourceKey[], options?: CallOptions): Promise<readonly ReadResult[]> {
     const counts = new CallTexts(options);
@@ -67,10 +63,10 @@ export class ReadCalls {
     counts: CallTexts,
     options?: CallOptions,
   ): Promise<readonly ReadResult[]> | undefined {
-    if (keys.length > this.#slice || this.#calls.isTurnSpent) return undefined;
-    const { losses } = this.#connection.status;
+    if (keys.length > this.#slice || this.calls.isTurnSpent) return undefined;
+    const { losses } = this.connection.status;
     try {
-      const results = this.#calls.runUnchecked(options, () => this.#readCounted(keys, counts));
+      const results = this.calls.runUnchecked(options, () => this.#readCounted(keys, counts));
       return this.#hasLost(losses) ? undefined : Promise.resolve(results);
     } catch (error) {
       if (this.#isOutdated(error, losses)) return undefined;
@@ -81,7 +77,7 @@ export class ReadCalls {
 
   /** A few texts are counted when they are there, which takes no statement. */
   #readCounted(keys: readonly ResourceKey[], counts: CallTexts): readonly ReadResult[] {
-    const { reads, contents } = this.#connection;
+    const { reads, contents } = this.connection;
     if (counts.isDone || keys.length > FEW) return reads.read(keys, counts);
     const before = contents.read;
     const results = reads.read(keys);
@@ -90,13 +86,13 @@ export class ReadCalls {
   }
 
   async #read(keys: readonly ResourceKey[], counts: CallTexts, options?: CallOptions): Promise<readonly ReadResult[]> {
-    const { reads } = this.#connection;
-    if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
+    const { reads } = this.connection;
+    if (this.calls.isTurnSpent) await this.calls.nextTurn();
     if (keys.length <= this.#slice) {
-      return this.#calls.runUnchecked(options, () => this.#readCounted(keys, counts));
+      return this.calls.runUnchecked(options, () => this.#readCounted(keys, counts));
     }
-    if (keys.length <= this.#connection.contents.textsAtOnce && reads.readsTextsOf(keys)) {
-      const texts = this.#calls.runUnchecked(options, () => {
+    if (keys.length <= this.connection.contents.textsAtOnce && reads.readsTextsOf(keys)) {
+      const texts = this.calls.runUnchecked(options, () => {
         reads.count(keys, counts);
         return reads.textsOf(keys);
       });
@@ -104,16 +100,16 @@ export class ReadCalls {
         reads.resultsOfTexts(keys.slice(start, end), texts.slice(start, end)),
       );
     }
-    const states = this.#calls.runUnchecked(options, () => reads.statesOf(keys));
-    const { contents, elements } = this.#calls.runUnchecked(options, () => reads.contentsOf(keys, states, counts));
+    const states = this.calls.runUnchecked(options, () => reads.statesOf(keys));
+    const { contents, elements } = this.calls.runUnchecked(options, () => reads.contentsOf(keys, states, counts));
     const resources = await this.#load(contents, elements, options);
-    return this.#calls.runUnchecked(options, () => reads.resultsOf(keys, states, resources));
+    return this.calls.runUnchecked(options, () => reads.resultsOf(keys, states, resources));
   }
 
   async #search(query: SearchQuery, options?: CallOptions): Promise<SearchPage> {
-    await this.#indexes.ready(options);
+    await this.indexes.ready(options);
     const elements = (): typeof query.elements => query.elements;
-    const { contents } = this.#connection;
+    const { contents } = this.connection;
     const cut = (page: KeyPage): KeyPage => {
       const texts = new CallTexts(options, query.shortens);
       if (query.before === undefined) return { ...page, keys: page.keys.slice(0, contents.fitting(page.keys, texts)) };
@@ -121,8 +117,8 @@ export class ReadCalls {
       const fitting = contents.fitting(page.keys.toReversed(), texts);
       return { ...page, keys: page.keys.slice(page.keys.length - fitting) };
     };
-    const found = await this.#calls.call('search', [query], options, () => this.#readAhead(options));
-    const page = this.#calls.runUnchecked(options, () => cut(found));
+    const found = await this.calls.call('search', [query], options, () => this.#readAhead(options));
+    const page = this.calls.runUnchecked(options, () => cut(found));
     return filled(page, await this.#load(page.keys, elements, options));
   }
 
@@ -132,17 +128,17 @@ export class ReadCalls {
     targets: readonly ReferenceTarget[],
     options?: CallOptions,
   ): Promise<readonly SearchPage[]> {
-    await this.#indexes.ready(options);
-    const { contents } = this.#connection;
+    await this.indexes.ready(options);
+    const { contents } = this.connection;
     const elements = (): typeof query.elements => query.elements;
     const counts = new CallTexts(options);
     const args = [query, parameter, targets, contents.textsWithPage] as const;
-    const found = await this.#calls.call('search-by-reference', [...args], options, () => this.#readAhead(options));
-    const pages = this.#calls.runUnchecked(options, () => this.#counted(found, counts, options));
+    const found = await this.calls.call('search-by-reference', [...args], options, () => this.#readAhead(options));
+    const pages = this.calls.runUnchecked(options, () => this.#counted(found, counts, options));
     const [first] = pages;
     const texts = first?.texts;
     if (texts !== undefined) {
-      return this.#calls.runUnchecked(options, () => [filled(first!, contents.parse(texts, elements))]);
+      return this.calls.runUnchecked(options, () => [filled(first!, contents.parse(texts, elements))]);
     }
     const resources = await this.#load(
       pages.flatMap(({ keys }) => keys),
@@ -155,8 +151,8 @@ export class ReadCalls {
 
   /** Reads what an interrupted search needs of segments. A thread would have to read it for itself. */
   #readAhead(options: CallOptions | undefined): Promise<void> | undefined {
-    const { database, segments } = this.#connection;
-    return segments.readAhead((work) => this.#calls.run(options, () => asOfNow(database, work)));
+    const { database, segments } = this.connection;
+    return segments.readAhead((work) => this.calls.run(options, () => asOfNow(database, work)));
   }
 
   /** @throws FhirError `too-costly` */
@@ -166,7 +162,7 @@ export class ReadCalls {
     const [first] = pages;
     counts.once(() =>
       first?.texts === undefined
-        ? this.#connection.contents.fitting(keys, counts)
+        ? this.connection.contents.fitting(keys, counts)
         : counts.takes(first.texts.reduce((sum, kept) => sum + (kept?.[3]?.length ?? 0), 0)),
     );
     return pages;
@@ -174,10 +170,10 @@ export class ReadCalls {
 
   /** The texts are read a few at a time. A page of versions may have gigabytes of them. */
   async #history(key: ResourceKey, page: VersionRange, options?: CallOptions): Promise<HistoryPage> {
-    if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-    const { database, statements, dictionaries, contents } = this.#connection;
+    if (this.calls.isTurnSpent) await this.calls.nextTurn();
+    const { database, statements, dictionaries, contents } = this.connection;
     const find = (): VersionPage => findVersions(statements, dictionaries, key, page);
-    const all = this.#calls.runUnchecked(options, () => asOfNow(database, find));
+    const all = this.calls.runUnchecked(options, () => asOfNow(database, find));
     const sizes = all.versions.map(([, , , octets]) => octets ?? 0);
     const fitting = new CallTexts(options, page.shortens).fitting(sizes);
     const found = { ...all, versions: all.versions.slice(0, fitting) };
@@ -189,11 +185,11 @@ export class ReadCalls {
   }
 
   async #typeHistory(query: TypeHistoryQuery, options?: CallOptions): Promise<readonly TypeHistoryEntry[]> {
-    await this.#indexes.ready(options);
-    if (this.#calls.isTurnSpent) await this.#calls.nextTurn();
-    const { database, statements, dictionaries, contents } = this.#connection;
+    await this.indexes.ready(options);
+    if (this.calls.isTurnSpent) await this.calls.nextTurn();
+    const { database, statements, dictionaries, contents } = this.connection;
     const find = (): readonly number[] => typeHistoryKeys(statements, dictionaries, query);
-    const keys = this.#calls.runUnchecked(options, () => {
+    const keys = this.calls.runUnchecked(options, () => {
       const all = asOfNow(database, find);
       return all.slice(0, contents.fitting(all, new CallTexts(options, query.shortens)));
     });
@@ -210,20 +206,20 @@ export class ReadCalls {
    */
   async #whileKept<Result>(read: () => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
-      const { losses } = this.#connection.status;
+      const { losses } = this.connection.status;
       try {
         const result = await read();
         if (attempt > 1 || !this.#hasLost(losses)) return result;
       } catch (error) {
         if (attempt >= ATTEMPTS.read || !this.#isOutdated(error, losses)) throw error;
-        this.#connection.valueIndexes.forget();
+        this.connection.valueIndexes.forget();
       }
     }
   }
 
   /** Looked up once, after the read, because looking takes as long as reading the state of a resource. */
   #hasLost(losses: number): boolean {
-    return this.#calls.run(undefined, () => this.#connection.status.losses !== losses);
+    return this.calls.run(undefined, () => this.connection.status.losses !== losses);
   }
 
   /** Whether the error comes from what another connection did in the meantime. */
@@ -238,8 +234,8 @@ export class ReadCalls {
     elements: ElementsAt,
     options: CallOptions | undefined,
   ): Promise<readonly StoredResource[]> {
-    const { contents } = this.#connection;
-    if (keys.length <= this.#slice) return this.#calls.runUnchecked(options, () => contents.load(keys, elements));
+    const { contents } = this.connection;
+    if (keys.length <= this.#slice) return this.calls.runUnchecked(options, () => contents.load(keys, elements));
     if (!contents.isCaching) return this.#loadUncached(keys, elements, options);
     return this.#inSlices(keys.length, options, (start, end) =>
       contents.load(keys.slice(start, end), (position) => elements(start + position)),
@@ -252,7 +248,7 @@ export class ReadCalls {
     elements: ElementsAt,
     options: CallOptions | undefined,
   ): Promise<readonly StoredResource[]> {
-    const { contents } = this.#connection;
+    const { contents } = this.connection;
     let texts: ReturnType<Contents['textsOf']> = [];
     let first = 0;
     return this.#inSlices(keys.length, options, (start, end) => {
@@ -272,17 +268,17 @@ export class ReadCalls {
   ): Promise<readonly Result[]> {
     const results: Result[] = [];
     while (results.length < length) {
-      if (this.#calls.isTurnSpent) await this.#calls.nextTurnOfLong();
+      if (this.calls.isTurnSpent) await this.calls.nextTurnOfLong();
       const start = results.length;
       // After a long text the slice is shorter.
       const end = Math.min(length, start + this.#slice);
-      results.push(...this.#calls.runUnchecked(options, () => find(start, end)));
+      results.push(...this.calls.runUnchecked(options, () => find(start, end)));
     }
     return results;
   }
 
   get #slice(): number {
-    return Math.min(THREAD_TUNING.slice, this.#connection.contents.slice);
+    return Math.min(THREAD_TUNING.slice, this.connection.contents.slice);
   }
 }
 

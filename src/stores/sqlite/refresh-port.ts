@@ -14,23 +14,21 @@ import { isBusy, withoutWaiting } from './database/transaction.js';
 
 /** Changes the segments of a file in the turns of the event loop that calls leave. */
 export class SqliteRefreshPort implements RefreshPort {
-  readonly #connection: Connection;
-  readonly #calls: CallRunner;
   readonly storeError = storeError;
 
-  constructor(connection: Connection, calls: CallRunner) {
-    this.#connection = connection;
-    this.#calls = calls;
-  }
+  constructor(
+    private readonly connection: Connection,
+    private readonly calls: CallRunner,
+  ) {}
 
   get upkeep(): SegmentUpkeep {
-    return this.#connection.segments.upkeep;
+    return this.connection.segments.upkeep;
   }
 
   progressOf(due: DueType, mostWritten: number): Progress | 'later' | 'done' {
-    if (this.#calls.isReadonly || this.#calls.isClosed) return 'done';
-    if (this.#connection.database.inTransaction) return 'later';
-    return this.#calls.run(undefined, () => this.#connection.segments.progressOf(due, mostWritten) ?? 'done');
+    if (this.calls.isReadonly || this.calls.isClosed) return 'done';
+    if (this.connection.database.inTransaction) return 'later';
+    return this.calls.run(undefined, () => this.connection.segments.progressOf(due, mostWritten) ?? 'done');
   }
 
   run({ project }: DueType, _: Progress, steps: Ask<SegmentPort, StepResult>, check: () => void): Promise<StepResult> {
@@ -38,7 +36,7 @@ export class SqliteRefreshPort implements RefreshPort {
   }
 
   drop({ project, type }: DueType, list: string): void {
-    this.#write(() => this.#connection.segments.drop(project, type, list));
+    this.#write(() => this.connection.segments.drop(project, type, list));
   }
 
   meaningOf(error: unknown): StepResult | undefined {
@@ -59,7 +57,7 @@ export class SqliteRefreshPort implements RefreshPort {
       const ids = same.map(({ id }) => id);
       try {
         const prepared = await this.#inTurns(project, this.upkeep.prepareErase(type, ids));
-        kept.push(this.#connection.segments.keepPrepared(same, prepared));
+        kept.push(this.connection.segments.keepPrepared(same, prepared));
       } catch {
         // The file is locked, or a segment is damaged, or another process has replaced it.
       }
@@ -68,7 +66,7 @@ export class SqliteRefreshPort implements RefreshPort {
   }
 
   #inTurns<Result>(project: string, steps: Ask<SegmentPort, Result>, check?: () => void): Promise<Result> {
-    const port = this.#connection.segments.upkeepPort(project);
+    const port = this.connection.segments.upkeepPort(project);
     const now = <Answer>(work: () => Answer): Answer => this.#now(work);
     const inTurns: SegmentPort = {
       states: (types) => now(() => port.states(types)),
@@ -82,9 +80,9 @@ export class SqliteRefreshPort implements RefreshPort {
   }
 
   #now<Result>(work: () => Result): Result {
-    return this.#calls.run(undefined, () => {
+    return this.calls.run(undefined, () => {
       // Of the host; it may be rolled back.
-      if (this.#connection.database.inTransaction) {
+      if (this.connection.database.inTransaction) {
         throw new HostTransaction('unavailable', 'The host has a transaction open');
       }
       return work();
@@ -92,7 +90,7 @@ export class SqliteRefreshPort implements RefreshPort {
   }
 
   #write<Result>(work: () => Result): Result {
-    return this.#now(() => withoutWaiting(this.#connection.database, work));
+    return this.#now(() => withoutWaiting(this.connection.database, work));
   }
 }
 

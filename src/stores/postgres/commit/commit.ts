@@ -38,20 +38,18 @@ import { inTransaction, type Transaction } from '../database/transaction.js';
  * serializable transaction: another commit may be about to write a match that nobody can see yet.
  */
 export class Commits {
-  readonly #connections: Connections;
-  readonly #config: PostgresStoreConfig;
   readonly #status: IndexStatus;
 
   /** The keys that reads did not find. */
   readonly missing = new MissingKeys();
 
-  readonly #segments: PostgresSegments;
-
-  constructor(connections: Connections, config: PostgresStoreConfig, status: IndexStatus, segments: PostgresSegments) {
-    this.#connections = connections;
-    this.#config = config;
+  constructor(
+    private readonly connections: Connections,
+    private readonly config: PostgresStoreConfig,
+    status: IndexStatus,
+    private readonly segments: PostgresSegments,
+  ) {
     this.#status = status;
-    this.#segments = segments;
   }
 
   async commit(writes: readonly Write[], signal: AbortSignal | undefined): Promise<Committed> {
@@ -61,21 +59,21 @@ export class Commits {
     const pace = new Pace();
     for (const [index, write] of writes.entries()) {
       if (pace.isSpent) await nextUnlessAborted(pace, signal);
-      prepared.push(prepare(this.#config.model, write, index, this.missing));
+      prepared.push(prepare(this.config.model, write, index, this.missing));
     }
     const serializable = writes.some(({ kind }) => kind === 'assert-no-match');
-    const { attempts, clock } = this.#config;
+    const { attempts, clock } = this.config;
     await this.#status.refresh();
     const beforeRetry = (): Promise<unknown> => this.#status.load();
     const options = { serializable, attempts, signal, beforeRetry };
     const erased = writes.filter(({ kind }) => kind === 'erase').map((write) => (write as EraseWrite).key);
-    const erasure = await this.#segments.prepareErase((statement) => this.#connections.run(statement, signal), erased);
-    return inTransaction(this.#connections, options, (transaction, attempt) =>
+    const erasure = await this.segments.prepareErase((statement) => this.connections.run(statement, signal), erased);
+    return inTransaction(this.connections, options, (transaction, attempt) =>
       // PERF (import-rate): a commit that lost one race may lose again, so its retries take locks and wait in line.
-      new Commit(this.#config.model, transaction, this.#status, clock().getTime(), {
+      new Commit(this.config.model, transaction, this.#status, clock().getTime(), {
         locks: attempt > 1,
         guesses: attempt === 1 && attempts > 1,
-        eraseSegments: (keys) => this.#segments.erase(transaction, keys, erasure),
+        eraseSegments: (keys) => this.segments.erase(transaction, keys, erasure),
       }).apply(prepared, signal),
     );
   }
@@ -119,24 +117,18 @@ interface AttemptOptions {
 
 /** One attempt. */
 class Commit {
-  readonly #transaction: Transaction;
   readonly #status: IndexStatus;
-  readonly #now: number;
-  readonly #how: AttemptOptions;
   readonly #projects = new Map<string, ProjectWrites>();
   readonly #changes: Change[] = [];
 
   constructor(
     private readonly model: FhirModel,
-    transaction: Transaction,
+    private readonly transaction: Transaction,
     status: IndexStatus,
-    now: number,
-    how: AttemptOptions,
+    private readonly now: number,
+    private readonly how: AttemptOptions,
   ) {
-    this.#transaction = transaction;
     this.#status = status;
-    this.#now = now;
-    this.#how = how;
   }
 
   async apply(writes: readonly PreparedWrite[], signal: AbortSignal | undefined): Promise<Committed> {
@@ -151,10 +143,10 @@ class Commit {
     const isDeciding = this.#changes.some(decidesAccess);
     const erased = this.#changes.filter(({ kind }) => kind === 'erase').map(({ key }) => key);
     await this.#flush(!isDeciding && erased.length === 0);
-    if (erased.length > 0) await this.#how.eraseSegments(erased);
+    if (erased.length > 0) await this.how.eraseSegments(erased);
     // Last, so that the commit waits for nothing while others wait for this row, or readers of the feed for its turn.
-    if (isDeciding) await this.#transaction.run(nextAccessEpoch());
-    for (const known of this.#projects.values()) await known.appendToFeed(this.#transaction);
+    if (isDeciding) await this.transaction.run(nextAccessEpoch());
+    for (const known of this.#projects.values()) await known.appendToFeed(this.transaction);
     return { results, changes: this.#changes };
   }
 
@@ -166,14 +158,14 @@ class Commit {
       const { project } = one.write.key;
       const ofProject = wanted.get(project) ?? { keys: [], texts: [] };
       wanted.set(project, ofProject);
-      if (!this.#how.guesses || !one.isNew) ofProject.keys.push(one.key);
+      if (!this.how.guesses || !one.isNew) ofProject.keys.push(one.key);
       if (one.write.kind === 'put') ofProject.texts.push(...(one.write.unique ?? []));
     }
     // All commits use the same order, so that they never deadlock.
     for (const [project, { keys, texts }] of [...wanted].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      const known = new ProjectWrites(project, this.#now, this.#status.known.generation);
-      if (this.#how.locks) await known.lock(this.#transaction, keys);
-      if (keys.length > 0 || texts.length > 0) await known.load(this.#transaction, keys, texts);
+      const known = new ProjectWrites(project, this.now, this.#status.known.generation);
+      if (this.how.locks) await known.lock(this.transaction, keys);
+      if (keys.length > 0 || texts.length > 0) await known.load(this.transaction, keys, texts);
       this.#projects.set(project, known);
     }
   }
@@ -183,7 +175,7 @@ class Commit {
     index: number,
   ): Promise<WriteResult> {
     const known = this.#projects.get(write.key.project)!;
-    if (known.isPending(key) || known.size > MAX_ROWS) await known.flush(this.#transaction, false);
+    if (known.isPending(key) || known.size > MAX_ROWS) await known.flush(this.transaction, false);
     const before = known.stateOf(key);
     if (write.kind === 'put' && before.erased !== null) throw erasedForGood(index, write.key);
     assertExpected(write.key, write.expect, before, index);
@@ -207,15 +199,15 @@ class Commit {
   async #check({ query }: NoMatchAssertion, index: number): Promise<WriteResult> {
     await this.#flush(false);
     const { project, type, criteria } = query;
-    await this.#status.assertSearchable(project, () => parametersOf(type, criteria), this.#transaction);
-    const [row] = await this.#transaction.run(firstMatchStatement(this.model, query, this.#status.known.epoch));
+    await this.#status.assertSearchable(project, () => parametersOf(type, criteria), this.transaction);
+    const [row] = await this.transaction.run(firstMatchStatement(this.model, query, this.#status.known.epoch));
     if (row !== undefined) throw matchFound(index, referenceTo(query.type, row[0] as string));
     return { kind: 'assert-no-match' };
   }
 
   async #flush(last: boolean): Promise<void> {
     const alone = last && this.#projects.size === 1;
-    for (const known of this.#projects.values()) await known.flush(this.#transaction, alone);
+    for (const known of this.#projects.values()) await known.flush(this.transaction, alone);
   }
 }
 

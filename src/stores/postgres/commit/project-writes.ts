@@ -42,8 +42,6 @@ export interface ResourceState {
  */
 export class ProjectWrites {
   readonly #shard: string;
-  readonly #now: number;
-  readonly #generation: number;
   readonly #states = new Map<string, ResourceState>();
   /** The current holder of each unique text. */
   readonly #holders = new Map<string, Holder>();
@@ -58,10 +56,12 @@ export class ProjectWrites {
    * @param now the instant of all versions to come. Milliseconds since 1970.
    * @param generation of the definitions that the rows are made with
    */
-  constructor(project: string, now: number, generation: number) {
+  constructor(
+    project: string,
+    private readonly now: number,
+    private readonly generation: number,
+  ) {
     this.#shard = projectKey(project);
-    this.#now = now;
-    this.#generation = generation;
     this.#rows = new IndexRows(this.#shard);
   }
 
@@ -115,7 +115,7 @@ export class ProjectWrites {
   ): WrittenVersion {
     const before = this.stateOf(key);
     const version = before.version + 1;
-    const updated = nextInstant(this.#now, before.version === 0 ? undefined : before.updated);
+    const updated = nextInstant(this.now, before.version === 0 ? undefined : before.updated);
     const versionId = String(version);
     const lastUpdated = new Date(updated).toISOString();
     const text = resource === null ? null : jsonLines(withVersion(resource, versionId, lastUpdated));
@@ -204,7 +204,7 @@ export class ProjectWrites {
     if (!areNew) await transaction.run(this.#statement(beside, false));
     const taken = this.#taken();
     const ofResources = [
-      { text: withLiterals(sql`SELECT ${rollbackUnless(sql`${GENERATION} = ${this.#generation}`)}`) },
+      { text: withLiterals(sql`SELECT ${rollbackUnless(sql`${GENERATION} = ${this.generation}`)}`) },
       copyOf(shard, versions),
       ...beside.map((insert) => ({ text: withLiterals(insert) })),
       ...(taken.length === 0 ? [] : [copyInto(sql`unique_key`, sql`project, text, resource`, shard, taken)]),
@@ -252,7 +252,7 @@ export class ProjectWrites {
     const first = alone ? sql`turn AS MATERIALIZED (${turn}), fed AS (${insert}), ` : sql``;
     const before = withParts.reduce((all, part) => sql`${all}${part}`, first);
     return sql`WITH ${before}saved AS (${upsert(shard, versions)})
-      SELECT ${rollbackUnless(sql`count(*) = ${versions.length} AND ${GENERATION} = ${this.#generation}`)}
+      SELECT ${rollbackUnless(sql`count(*) = ${versions.length} AND ${GENERATION} = ${this.generation}`)}
       FROM saved`;
   }
 

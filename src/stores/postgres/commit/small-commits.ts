@@ -12,11 +12,9 @@ type Commit = (writes: readonly Write[], signal: AbortSignal | undefined) => Pro
 
 /** Runs small commits that arrive at the same time as one commit. */
 export class SmallCommits {
-  readonly #commit: Commit;
   readonly #groups: CallGroups<readonly SmallWrite[], Committed>;
 
-  constructor(commit: Commit) {
-    this.#commit = commit;
+  constructor(private readonly commit: Commit) {
     this.#groups = new CallGroups<readonly SmallWrite[], Committed>({
       alone: commit,
       together: (lists) => this.#together(lists),
@@ -26,12 +24,12 @@ export class SmallCommits {
   }
 
   run(writes: readonly Write[], signal: AbortSignal | undefined): Promise<Committed> {
-    return isSmall(writes) ? this.#groups.run(writes, signal) : this.#commit(writes, signal);
+    return isSmall(writes) ? this.#groups.run(writes, signal) : this.commit(writes, signal);
   }
 
   /** Changes are in the order of the writes. Deleting a missing resource makes no change. */
   async #together(lists: readonly (readonly SmallWrite[])[]): Promise<readonly Committed[]> {
-    const done = await this.#commit(lists.flat(), undefined);
+    const done = await this.commit(lists.flat(), undefined);
     let start = 0;
     let changed = 0;
     return lists.map((writes) => {

@@ -31,23 +31,20 @@ interface Waiting<Call, Result> {
  * If a group fails, each of its calls runs again by itself, so that the error of one call does not reach the others.
  */
 export class CallGroups<Call, Result> {
-  readonly #calls: GroupedCalls<Call, Result>;
   #running = 0;
   #waiting: Waiting<Call, Result>[] = [];
   #isWaitLimited = false;
 
-  constructor(calls: GroupedCalls<Call, Result>) {
-    this.#calls = calls;
-  }
+  constructor(private readonly calls: GroupedCalls<Call, Result>) {}
 
   run(call: Call, signal: AbortSignal | undefined): Promise<Result> {
-    if (this.#running < MAX_RUNNING) return this.#counted(this.#calls.alone(call, signal));
+    if (this.#running < MAX_RUNNING) return this.#counted(this.calls.alone(call, signal));
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const one: Waiting<Call, Result> = { call, signal, resolve, reject, hasEnded: false, isRunning: false };
     const abort = (): void => {
       one.hasEnded = true;
       const error = callAborted(signal);
-      reject(one.isRunning ? this.#calls.ended(error) : error);
+      reject(one.isRunning ? this.calls.ended(error) : error);
     };
     signal?.addEventListener('abort', abort, { once: true });
     this.#waiting.push(one);
@@ -87,7 +84,7 @@ export class CallGroups<Call, Result> {
   /** Never rejects. */
   async #together(group: readonly Waiting<Call, Result>[]): Promise<void> {
     try {
-      const results = await this.#calls.together(group.map(({ call }) => call));
+      const results = await this.calls.together(group.map(({ call }) => call));
       for (const [index, one] of group.entries()) one.resolve(results[index]!);
     } catch (error) {
       // The outcome of every call is unknown.
@@ -99,14 +96,14 @@ export class CallGroups<Call, Result> {
   /** From here on, its signal ends the call itself. */
   #alone(one: Waiting<Call, Result>): Promise<Result> {
     one.isRunning = false;
-    return this.#calls.alone(one.call, one.signal);
+    return this.calls.alone(one.call, one.signal);
   }
 
   /** The first waiting calls that fit together. */
   #take(): readonly Waiting<Call, Result>[] {
     const group: Waiting<Call, Result>[] = [];
     const left: Waiting<Call, Result>[] = [];
-    const fits = this.#calls.fitting();
+    const fits = this.calls.fitting();
     for (const one of this.#waiting) {
       if (one.hasEnded) continue;
       if (group.length < MAX_GROUP && fits(one.call)) group.push(one);

@@ -20,14 +20,15 @@ type ConnectionsConfig = Pick<PostgresStoreConfig, 'connectionWait' | 'cancelWai
  * Work that holds a connection never waits for the pool.
  */
 export class Connections {
-  readonly #pool: PostgresPool;
   readonly #cancel: Cancel | undefined;
   readonly #connectionWait: number;
   readonly #cancelWait: number;
   readonly #prepared: PreparedStatements | undefined;
 
-  constructor(pool: PostgresPool, config: ConnectionsConfig) {
-    this.#pool = pool;
+  constructor(
+    private readonly pool: PostgresPool,
+    config: ConnectionsConfig,
+  ) {
     this.#prepared = config.preparedStatements === true ? new PreparedStatements() : undefined;
     this.#cancel = cancelOver(pool);
     this.#connectionWait = config.connectionWait;
@@ -37,12 +38,12 @@ export class Connections {
 
   /** Removes the listeners from the pool, which stays open. */
   close(): void {
-    unsubscribe(this.#pool);
+    unsubscribe(this.pool);
   }
 
   /** How many connections can be lent at a time. */
   get size(): number {
-    return (this.#pool.options as { readonly max?: number } | undefined)?.max ?? DEFAULT_SIZE;
+    return (this.pool.options as { readonly max?: number } | undefined)?.max ?? DEFAULT_SIZE;
   }
 
   /** Runs one statement on a connection of its own. */
@@ -101,7 +102,7 @@ export class Connections {
 
   async #acquire(signal: AbortSignal | undefined): Promise<PostgresClient> {
     assertNotAborted({ signal });
-    const connecting = this.#pool.connect();
+    const connecting = this.pool.connect();
     const { promise: ended, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(noConnection(this.#connectionWait)), this.#connectionWait);
     const abort = (): void => reject(callAborted(signal));

@@ -12,12 +12,9 @@ import { FIRST_LOCKS } from './transaction.js';
  */
 export class JoinedPool implements PostgresPool {
   readonly options = { max: 1 };
-  readonly #client: Pick<PostgresClient, 'query'>;
   #free: Promise<undefined> = Promise.resolve(undefined);
 
-  private constructor(client: Pick<PostgresClient, 'query'>) {
-    this.#client = client;
-  }
+  private constructor(private readonly client: Pick<PostgresClient, 'query'>) {}
 
   /**
    * Joins the transaction of the host, which becomes serializable, as the store's checks need it. What a serializable
@@ -44,7 +41,7 @@ export class JoinedPool implements PostgresPool {
     this.#free = promise;
     await before;
     try {
-      await this.#client.query(statementOf('SAVEPOINT fhirgraph'));
+      await this.client.query(statementOf('SAVEPOINT fhirgraph'));
     } catch (error) {
       resolve(undefined);
       throw error;
@@ -57,7 +54,7 @@ export class JoinedPool implements PostgresPool {
     let isWritten = false;
     const send = async (statement: PostgresStatement): Promise<PostgresAnswer> => {
       try {
-        return await this.#client.query(statement);
+        return await this.client.query(statement);
       } catch (error) {
         hasFailed = true;
         throw error;
@@ -78,7 +75,7 @@ export class JoinedPool implements PostgresPool {
         const undoes = hasFailed || (broken === true && !isWritten);
         const end = undoes ? `${UNDO}; RELEASE SAVEPOINT fhirgraph` : 'RELEASE SAVEPOINT fhirgraph';
         // A transaction that has ended has no savepoints.
-        this.#client.query(statementOf(end)).then(free, free);
+        this.client.query(statementOf(end)).then(free, free);
       },
     };
   }

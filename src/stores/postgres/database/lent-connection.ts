@@ -55,32 +55,31 @@ interface Terms {
  * It is never released with a pending statement or cancel request: if they do not settle in time, it is closed.
  */
 export class LentConnection implements Connection {
-  readonly #client: PostgresClient;
-  readonly #terms: Terms;
   readonly #script: RunScript | undefined;
   /** True if the connection sends no further statement. */
   #closing = false;
   readonly #onError = (): void => void (this.#closing = true);
 
-  constructor(client: PostgresClient, terms: Terms) {
-    this.#client = client;
-    this.#terms = terms;
+  constructor(
+    private readonly client: PostgresClient,
+    private readonly terms: Terms,
+  ) {
     this.#script = scriptOf(client);
     client.on?.('error', this.#onError);
   }
 
   run(statement: Sql): Promise<readonly Row[]> {
-    assertNotAborted(this.#terms);
+    assertNotAborted(this.terms);
     return this.#send(statement, { cancels: true, writes: false });
   }
 
   runAlone(statement: Sql): Promise<readonly Row[]> {
-    assertNotAborted(this.#terms);
+    assertNotAborted(this.terms);
     return this.#sendAlone(statement, { cancels: true, writes: false });
   }
 
   write(statement: Sql): Promise<readonly Row[]> {
-    assertNotAborted(this.#terms);
+    assertNotAborted(this.terms);
     return this.#sendAlone(statement, { cancels: true, writes: true });
   }
 
@@ -89,7 +88,7 @@ export class LentConnection implements Connection {
   }
 
   async script(statements: readonly PostgresScriptStatement[], writes: boolean): Promise<void> {
-    assertNotAborted(this.#terms);
+    assertNotAborted(this.terms);
     await this.#perform(() => this.#script!(statements), { cancels: true, writes });
   }
 
@@ -106,30 +105,30 @@ export class LentConnection implements Connection {
   }
 
   giveBack(): void {
-    this.#client.off?.('error', this.#onError);
-    this.#client.release(this.#closing);
+    this.client.off?.('error', this.#onError);
+    this.client.release(this.#closing);
   }
 
   /** Sends a statement under its name, if it has one. Not within a transaction, which would end with a lost name. */
   async #sendAlone(statement: Sql, how: Handling): Promise<readonly Row[]> {
-    const { prepared } = this.#terms;
-    const named = statement instanceof PreparedSql ? prepared?.named(this.#client, statement) : undefined;
+    const { prepared } = this.terms;
+    const named = statement instanceof PreparedSql ? prepared?.named(this.client, statement) : undefined;
     if (named === undefined) return this.#send(statement, how);
     try {
-      return (await this.#perform(() => this.#client.query(named), how)).rows;
+      return (await this.#perform(() => this.client.query(named), how)).rows;
     } catch (error) {
-      if (!prepared!.isLost(this.#client, named, error)) throw error;
+      if (!prepared!.isLost(this.client, named, error)) throw error;
       return this.#send(statement, how);
     }
   }
 
   async #send(statement: Sql, how: Handling): Promise<readonly Row[]> {
-    return (await this.#perform<PostgresAnswer>(() => this.#client.query(toStatement(statement)), how)).rows;
+    return (await this.#perform<PostgresAnswer>(() => this.client.query(toStatement(statement)), how)).rows;
   }
 
   async #perform<Answer>(start: () => Promise<Answer>, how: Handling): Promise<Answer> {
     if (this.#closing) throw this.#fault(new Error('The connection was lost before the statement was sent'));
-    const { signal } = this.#terms;
+    const { signal } = this.terms;
     let query: Promise<Answer> | undefined;
     try {
       query = start();
@@ -143,7 +142,7 @@ export class LentConnection implements Connection {
 
   /** Once the signal has fired, every error counts as caused by it. */
   #fault(error: unknown): unknown {
-    const { signal } = this.#terms;
+    const { signal } = this.terms;
     return signal?.aborted !== true || error instanceof FhirError ? error : callAborted(signal);
   }
 
@@ -154,7 +153,7 @@ export class LentConnection implements Connection {
     const onNotice = (notice: unknown): void => void (warned ||= isWarning(notice));
     let stopping: Promise<void> | undefined;
     const stop = (): void => {
-      this.#client.on?.('notice', onNotice);
+      this.client.on?.('notice', onNotice);
       stopping = this.#stop(query, how.cancels).then((ended) => {
         if (!ended) reject(new Error('The statement did not end in time'));
       });
@@ -170,7 +169,7 @@ export class LentConnection implements Connection {
     } finally {
       signal.removeEventListener('abort', stop);
       await stopping;
-      this.#client.off?.('notice', onNotice);
+      this.client.off?.('notice', onNotice);
     }
   }
 
@@ -181,7 +180,7 @@ export class LentConnection implements Connection {
    * @returns whether the statement has ended
    */
   async #stop(query: Promise<unknown>, cancels: boolean): Promise<boolean> {
-    const { cancel, cancelWait } = this.#terms;
+    const { cancel, cancelWait } = this.terms;
     const controller = new AbortController();
     const { signal } = controller;
     let ended = false;
@@ -190,8 +189,8 @@ export class LentConnection implements Connection {
     const late = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     try {
       // A request that overtakes its statement does nothing, so it is repeated until the statement ends.
-      for (let pause = FIRST_PAUSE; cancels && cancel !== undefined && isCancellable(this.#client); pause *= 2) {
-        await cancel(this.#client, signal);
+      for (let pause = FIRST_PAUSE; cancels && cancel !== undefined && isCancellable(this.client); pause *= 2) {
+        await cancel(this.client, signal);
         await Promise.race([end, late, delay(pause, undefined, { ref: false })]);
         if (ended || signal.aborted) break;
       }

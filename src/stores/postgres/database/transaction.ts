@@ -45,12 +45,13 @@ export async function inTransaction<Result>(
 
 /** One attempt: begins with the first statement that needs it. */
 export class Transaction {
-  readonly #connection: Connection;
   readonly #serializable: boolean;
   #begun = false;
 
-  constructor(connection: Connection, serializable: boolean) {
-    this.#connection = connection;
+  constructor(
+    private readonly connection: Connection,
+    serializable: boolean,
+  ) {
     this.#serializable = serializable;
   }
 
@@ -59,9 +60,9 @@ export class Transaction {
     if (!this.#begun) {
       // It may fail half-way.
       this.#begun = true;
-      await this.#connection.run(this.#begin.reduce((before, next) => sql`${before}; ${next}`));
+      await this.connection.run(this.#begin.reduce((before, next) => sql`${before}; ${next}`));
     }
-    return this.#connection.run(statement);
+    return this.connection.run(statement);
   }
 
   /**
@@ -69,17 +70,17 @@ export class Transaction {
    * {@link writeAlone} a usual commit is two round trips instead of four.
    */
   async readAlone(statement: Sql): Promise<readonly Row[]> {
-    return this.#standsAlone ? this.#connection.runAlone(statement) : this.run(statement);
+    return this.#standsAlone ? this.connection.runAlone(statement) : this.run(statement);
   }
 
   /** Runs the only statement that writes. */
   async writeAlone(statement: Sql): Promise<readonly Row[]> {
-    return this.#standsAlone ? this.#connection.write(statement) : this.run(statement);
+    return this.#standsAlone ? this.connection.write(statement) : this.run(statement);
   }
 
   /** True if rows can be written by {@link copy}. */
   get copies(): boolean {
-    return this.#connection.hasScripts;
+    return this.connection.hasScripts;
   }
 
   /**
@@ -91,16 +92,16 @@ export class Transaction {
     const begins = !this.#begun;
     this.#begun = true;
     const before = begins ? this.#begin.map(({ text }) => ({ text })) : [];
-    await this.#connection.script([...before, ...statements, ...(last ? [{ text: 'COMMIT' }] : [])], last);
+    await this.connection.script([...before, ...statements, ...(last ? [{ text: 'COMMIT' }] : [])], last);
     if (last) this.#begun = false;
   }
 
   async commit(): Promise<void> {
-    if (this.#begun) await this.#connection.commit();
+    if (this.#begun) await this.connection.commit();
   }
 
   async rollBack(): Promise<void> {
-    if (this.#begun) await this.#connection.rollBack();
+    if (this.#begun) await this.connection.rollBack();
   }
 
   get #begin(): readonly Sql[] {

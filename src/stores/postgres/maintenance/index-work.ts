@@ -35,20 +35,15 @@ import { inTransaction, type Transaction } from '../database/transaction.js';
  * nothing is lost when a process ends, and several processes can work on different types and projects concurrently.
  */
 export class IndexWork implements ReindexPort {
-  readonly #connections: Connections;
-  readonly #status: IndexStatus;
-  readonly #model: FhirModel;
-  readonly #attempts: number;
-
-  constructor(connections: Connections, status: IndexStatus, model: FhirModel, attempts: number) {
-    this.#connections = connections;
-    this.#status = status;
-    this.#model = model;
-    this.#attempts = attempts;
-  }
+  constructor(
+    private readonly connections: Connections,
+    private readonly status: IndexStatus,
+    private readonly model: FhirModel,
+    private readonly attempts: number,
+  ) {}
 
   countUpTo(limit: number): Promise<number> {
-    return onIndexOf(this.#connections, countWork(limit));
+    return onIndexOf(this.connections, countWork(limit));
   }
 
   /** Queues all rows of one or all projects for re-indexing. They stay complete throughout. */
@@ -108,7 +103,7 @@ export class IndexWork implements ReindexPort {
     for (const { key, content } of resources) {
       if (pace.isSpent) await pace.next();
       if (content === null) continue;
-      const all = indexEntries(this.#model, parseStored(content).resource);
+      const all = indexEntries(this.model, parseStored(content).resource);
       const entries = all.filter(({ parameter }) => isMadeAgain(codes, parameter));
       count += 1;
       for (const { parameter } of entries) parameters.add(parameterKey(type, parameter));
@@ -133,16 +128,16 @@ export class IndexWork implements ReindexPort {
 
   async #assertOurs(transaction: Transaction): Promise<void> {
     const [row] = await transaction.run(sql`SELECT ${GENERATION}`);
-    if (Number(row?.[0]) !== this.#status.known.generation) await this.#status.load(transaction);
-    this.#status.assertOurs();
-    if (Number(row?.[0]) !== this.#status.known.generation) throw indexTakenOver();
+    if (Number(row?.[0]) !== this.status.known.generation) await this.status.load(transaction);
+    this.status.assertOurs();
+    if (Number(row?.[0]) !== this.status.known.generation) throw indexTakenOver();
   }
 
   async #inTransaction<Result>(
     signal: AbortSignal | undefined,
     action: (transaction: Transaction) => Promise<Result>,
   ): Promise<Result> {
-    return inTransaction(this.#connections, { serializable: false, attempts: this.#attempts, signal }, action);
+    return inTransaction(this.connections, { serializable: false, attempts: this.attempts, signal }, action);
   }
 }
 

@@ -18,7 +18,6 @@ export const STATISTICS = {
  * slow until then. VACUUM reads only new pages, and no index if nothing was removed.
  */
 export class Statistics {
-  readonly #connections: Connections;
   readonly #work: BackgroundWork;
   #written = 0;
   #next = STATISTICS.first;
@@ -28,8 +27,7 @@ export class Statistics {
   #last = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(connections: Connections) {
-    this.#connections = connections;
+  constructor(private readonly connections: Connections) {
     this.#work = new BackgroundWork(
       'The statistics of PostgreSQL are not renewed',
       async (signal): Promise<StepResult> => {
@@ -75,8 +73,8 @@ export class Statistics {
   async #gather(signal: AbortSignal | undefined): Promise<void> {
     const written = this.#written;
     for (const table of GROWING_TABLES) {
-      await this.#connections.run(sql`VACUUM (SKIP_LOCKED) ${table}`, signal);
-      await this.#connections.run(analysis(table), signal);
+      await this.connections.run(sql`VACUUM (SKIP_LOCKED) ${table}`, signal);
+      await this.connections.run(analysis(table), signal);
     }
     this.#gathered = written;
   }

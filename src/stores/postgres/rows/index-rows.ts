@@ -16,7 +16,6 @@ export const ALL_INDEX_TABLES: readonly IndexTable[] = [...INDEX_TABLES, 'displa
 
 /** Collects rows of one project for the index tables. */
 export class IndexRows {
-  readonly #shard: string;
   /** The columns after `project`, as in {@link COLUMNS}. */
   readonly #rows = new Map<IndexTable, (readonly SqlValue[])[]>();
   /** Types of contained resources, by the type that contains them. */
@@ -25,9 +24,7 @@ export class IndexRows {
   #characters = 0;
 
   /** @param shard the key of the project. */
-  constructor(shard: string) {
-    this.#shard = shard;
-  }
+  constructor(private readonly shard: string) {}
 
   /** Number of rows. */
   get size(): number {
@@ -71,7 +68,7 @@ export class IndexRows {
         }
         case 'reference':
           if ('url' in value) this.#push('uri', owner, value.url, mark);
-          else this.#push('reference', owner, resourceKeyIn(this.#shard, value.type, value.id), value.type, value.id);
+          else this.#push('reference', owner, resourceKeyIn(this.shard, value.type, value.id), value.type, value.id);
           break;
         case 'uri':
           this.#push('uri', owner, value.value, mark);
@@ -84,7 +81,7 @@ export class IndexRows {
     // In a fixed order, so that there are few texts to prepare.
     const inserts = ALL_INDEX_TABLES.filter((table) => this.#rows.has(table)).map(
       (table) => sql`INSERT INTO ${TABLE_NAMES[table]} (project, ${COLUMNS[table].names})
-        SELECT ${this.#shard}::uuid, u.* FROM ${this.#rowsOf(table)}`,
+        SELECT ${this.shard}::uuid, u.* FROM ${this.#rowsOf(table)}`,
     );
     return [...inserts, ...this.sharedInserts()];
   }
@@ -97,14 +94,14 @@ export class IndexRows {
   /** The other rows of {@link inserts}, by COPY. */
   copies(): readonly PostgresScriptStatement[] {
     return [...this.#rows].map(([table, rows]) =>
-      copyInto(TABLE_NAMES[table], sql`project, ${COLUMNS[table].names}`, this.#shard, rows),
+      copyInto(TABLE_NAMES[table], sql`project, ${COLUMNS[table].names}`, this.shard, rows),
     );
   }
 
   /** Finds the resources whose rows in a table differ from these. */
   differences(table: IndexTable, keys: readonly string[]): Sql {
     const there = sql`SELECT ${COLUMNS[table].names} FROM ${TABLE_NAMES[table]}
-      WHERE project = ${this.#shard} AND resource = ANY (${arrayText(keys)})`;
+      WHERE project = ${this.shard} AND resource = ANY (${arrayText(keys)})`;
     const here = sql`SELECT u.* FROM ${this.#rowsOf(table)}`;
     return sql`SELECT d.resource FROM ((${there} EXCEPT ALL ${here}) UNION ALL (${here} EXCEPT ALL ${there})) AS d`;
   }
@@ -129,7 +126,7 @@ export class IndexRows {
     const pairs = [...this.#inside].flatMap(([type, held]) => [...held].map((inside) => [type, inside] as const));
     // All commits use the same order, so that they never deadlock.
     pairs.sort((one, other) => (String(one) < String(other) ? -1 : 1));
-    return sql`INSERT INTO fhirgraph_inside (project, type, inside) SELECT ${this.#shard}::uuid, u.*
+    return sql`INSERT INTO fhirgraph_inside (project, type, inside) SELECT ${this.shard}::uuid, u.*
       FROM unnest(${arrayText(pairs.map(([type]) => type))}::text[], ${arrayText(pairs.map(([, inside]) => inside))}::text[]) AS u
       ON CONFLICT DO NOTHING`;
   }

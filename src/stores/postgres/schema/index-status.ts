@@ -8,11 +8,6 @@ import { isRolledBack } from '../database/errors.js';
 import { onIndexOf } from '../rows/index-port.js';
 import type { Reader, Runner } from '../database/run.js';
 
-/** The conditions under which the statements of a search may run. */
-export interface Validity {
-  readonly epoch: string;
-}
-
 /**
  * Tracks which parameters can be searched: their index rows are complete and made with the definitions of this process.
  *
@@ -20,14 +15,12 @@ export interface Validity {
  * write statement if the generation has changed: neither check costs a round trip.
  */
 export class IndexStatus {
-  readonly #writer: Connections;
-  readonly #model: FhirModel;
   #known: IndexState | undefined;
 
-  constructor(writer: Connections, model: FhirModel) {
-    this.#writer = writer;
-    this.#model = model;
-  }
+  constructor(
+    private readonly writer: Connections,
+    private readonly model: FhirModel,
+  ) {}
 
   /** The last loaded state. Only after {@link load}. */
   get known(): IndexState {
@@ -35,8 +28,8 @@ export class IndexStatus {
   }
 
   /** Reads the state of the index. */
-  async load(connection: Runner = this.#writer): Promise<IndexState> {
-    return (this.#known = await onIndexOf(connection, readIndexState(this.#model)));
+  async load(connection: Runner = this.writer): Promise<IndexState> {
+    return (this.#known = await onIndexOf(connection, readIndexState(this.model)));
   }
 
   /** Reloads the state if another process had taken the database over; this process may have taken it back since. */
@@ -61,7 +54,7 @@ export class IndexStatus {
     project: string,
     parameters: () => readonly TypeParameter[],
     { reader, writer }: { readonly reader: Reader; readonly writer: Reader },
-    search: (index: Reader & Validity) => Promise<Result>,
+    search: (index: Reader & Pick<IndexState, 'epoch'>) => Promise<Result>,
   ): Promise<Result> {
     let chosen = reader;
     await this.refresh();
@@ -95,6 +88,6 @@ export class IndexStatus {
 
   /** The parameters that are not searchable in a project, to the knowledge of this process. */
   pendingIn(project: string): Promise<readonly TypeParameter[]> {
-    return onIndexOf(this.#writer, pendingIn(this.known, project, this.#model));
+    return onIndexOf(this.writer, pendingIn(this.known, project, this.model));
   }
 }

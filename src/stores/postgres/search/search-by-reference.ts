@@ -18,7 +18,6 @@ import type { Row } from '../database/lent-connection.js';
 import { isBrief } from '../scans/narrow-scans.js';
 import { TUNING } from '../scans/tuning.js';
 import type { Run } from '../database/run.js';
-import type { Validity } from '../schema/index-status.js';
 import { conditionsIn, epochHolds, found, scopeOf, type SearchIndex } from './search.js';
 import { prepared } from '../database/statements.js';
 
@@ -122,7 +121,7 @@ export function byReferenceStatement(
   query: SearchQuery,
   parameter: string,
   targets: readonly ReferenceTarget[],
-  validity: Validity,
+  index: Pick<SearchIndex, 'epoch'>,
 ): Sql | undefined {
   const { offset, limit } = pageOf(query);
   const scope = scopeOf(model, query);
@@ -150,11 +149,11 @@ export function byReferenceStatement(
     CROSS JOIN LATERAL (SELECT ${isBroad} AS broad OFFSET 0) b`;
   if (query.total !== true || !isPart) {
     return sql`${tests.beginning}SELECT j.position, p.content, NULL, b.broad FROM ${targetsWithBreadth} LEFT JOIN LATERAL (${page}) AS p ON TRUE
-      WHERE ${epochHolds(validity)} ORDER BY j.position, p.place`;
+      WHERE ${epochHolds(index)} ORDER BY j.position, p.place`;
   }
   return sql`${tests.beginning}SELECT j.position, p.content, t.total, b.broad FROM ${targetsWithBreadth}
     CROSS JOIN LATERAL (SELECT count(*) AS total ${referring}) AS t LEFT JOIN LATERAL (${page}) AS p ON TRUE
-    WHERE ${epochHolds(validity)} ORDER BY j.position, p.place`;
+    WHERE ${epochHolds(index)} ORDER BY j.position, p.place`;
 }
 
 /** The tests of the resources that refer to targets, by their keys. */

@@ -25,13 +25,13 @@ import { projectKey, resourceKey } from '../rows/keys.js';
 import { allOfType, isBrief, narrowScans, rarest } from '../scans/narrow-scans.js';
 import { withOwnScan } from '../scans/own-scans.js';
 import { TUNING } from '../scans/tuning.js';
-import type { Validity } from '../schema/index-status.js';
+import type { IndexState } from '../../sql/index-state.js';
 import type { SegmentPage } from '../../segments/segment-search.js';
 import { rowsStatement } from '../segments/segment-port.js';
 import type { PostgresSegments, Wanted } from '../segments/segments.js';
 
 /** The state of the index seen by a search. */
-export interface SearchIndex extends Reader, Validity {
+export interface SearchIndex extends Reader, Pick<IndexState, 'epoch'> {
   readonly segments: PostgresSegments;
   readonly work: SegmentNeeds;
   /** Counts the texts of the page. Undefined: they are not counted. */
@@ -250,7 +250,7 @@ export function conditionsIn({ criteria }: SearchQuery, scope: RowScope): readon
  *
  * @param serially {@link SERIALLY}, for statements that read a bounded number of rows
  */
-export function epochHolds({ epoch }: Validity, serially = TRUE): Sql {
+export function epochHolds({ epoch }: Pick<IndexState, 'epoch'>, serially = TRUE): Sql {
   const now = sql`SELECT m.value FROM fhirgraph_meta m WHERE ${allOf([sql`m.name = 'index_epoch'`, serially])}`;
   return sql`1 = ${rollbackUnless(sql`(${now}) = ${epoch}`)}`;
 }

@@ -3,13 +3,10 @@
  * sees all earlier commits. While a read is running, new callers wait for the next one.
  */
 export class SharedRead<Result> {
-  readonly #read: () => Promise<Result>;
   #running: Promise<Result> | undefined;
   #next: Promise<Result> | undefined;
 
-  constructor(read: () => Promise<Result>) {
-    this.#read = read;
-  }
+  constructor(private readonly read: () => Promise<Result>) {}
 
   get(): Promise<Result> {
     if (this.#running === undefined) return this.#begin();
@@ -21,7 +18,7 @@ export class SharedRead<Result> {
   }
 
   #begin(): Promise<Result> {
-    const running = this.#read().finally(() => {
+    const running = this.read().finally(() => {
       if (this.#running === running) this.#running = undefined;
     });
     this.#running = running;

@@ -10,11 +10,9 @@ type Read = (keys: Keys, signal: AbortSignal | undefined, texts?: CallTexts) => 
 
 /** Runs small reads that arrive at the same time as one read. */
 export class SmallReads {
-  readonly #read: Read;
   readonly #groups: CallGroups<Keys, readonly SizedResult[]>;
 
-  constructor(read: Read) {
-    this.#read = read;
+  constructor(private readonly read: Read) {
     this.#groups = new CallGroups({
       alone: read,
       together: (lists) => this.#together(lists),
@@ -25,11 +23,11 @@ export class SmallReads {
 
   /** @param texts bounds what a large read brings; small ones are counted by their results */
   run(keys: Keys, signal: AbortSignal | undefined, texts: CallTexts): Promise<readonly SizedResult[]> {
-    return keys.length <= MAX_KEYS ? this.#groups.run(keys, signal) : this.#read(keys, signal, texts);
+    return keys.length <= MAX_KEYS ? this.#groups.run(keys, signal) : this.read(keys, signal, texts);
   }
 
   async #together(lists: readonly Keys[]): Promise<readonly (readonly SizedResult[])[]> {
-    const results = await this.#read(lists.flat(), undefined);
+    const results = await this.read(lists.flat(), undefined);
     let start = 0;
     return lists.map((keys) => results.slice(start, (start += keys.length)));
   }

@@ -73,34 +73,33 @@ export function readOnly(run: Run): PortConnection {
 
 /** The segments of a project in the database. */
 export class PostgresSegmentPort implements SegmentPort {
-  readonly #model: FhirModel;
-  readonly #shard: string;
-  readonly #connection: PortConnection;
   readonly #search: PortSearch | undefined;
 
   /** @param search undefined for upkeep */
-  constructor(model: FhirModel, shard: string, connection: PortConnection, search?: PortSearch) {
-    this.#model = model;
-    this.#shard = shard;
-    this.#connection = connection;
+  constructor(
+    private readonly model: FhirModel,
+    private readonly shard: string,
+    private readonly connection: PortConnection,
+    search?: PortSearch,
+  ) {
     this.#search = search;
   }
 
   async states(types: readonly string[]): Promise<readonly StoredState[]> {
     const { holds = TRUE, known: kept } = this.#search ?? {};
-    const { mostWritten = NO_LIMIT } = this.#connection;
+    const { mostWritten = NO_LIMIT } = this.connection;
     const maxWritten = this.#search === undefined ? NO_LIMIT : TUNING.maxWritten;
     const known = types.map((type) => kept?.get(type));
     const ids = arrayText(known.map((one) => one?.list.id ?? ''));
     const digests = arrayText(known.map((one) => one?.digest ?? ''));
-    const written = sql`fhirgraph_segment_written w WHERE w.project = ${this.#shard} AND w.type = t.type`;
-    const rows = await this.#connection
+    const written = sql`fhirgraph_segment_written w WHERE w.project = ${this.shard} AND w.type = t.type`;
+    const rows = await this.connection
       .run(sql`SELECT l.id, CASE WHEN l.id = t.id THEN NULL ELSE l.list END, d.size, d.digest,
         CASE WHEN d.digest = t.digest OR d.size > ${maxWritten} OR l.id IS NULL THEN NULL
           ELSE (SELECT json_agg(json_build_array(w.id, w.stamp))::text FROM (SELECT * FROM ${written} LIMIT ${mostWritten}) w) END
       FROM unnest(${arrayText(types)}::text[], ${ids}::text[], ${digests}::text[]) WITH ORDINALITY t(type, id, digest, n)
       LEFT JOIN LATERAL (SELECT l.id, l.list FROM fhirgraph_segment_list l
-        WHERE l.project = ${this.#shard} AND l.type = t.type OFFSET 0) l ON TRUE
+        WHERE l.project = ${this.shard} AND l.type = t.type OFFSET 0) l ON TRUE
       LEFT JOIN LATERAL (SELECT count(*)::int AS size, count(*) || ' ' || coalesce(sum(w.stamp), 0) AS digest
         FROM (SELECT w.stamp FROM ${written} LIMIT ${maxWritten + 1}) w) d ON TRUE
       WHERE ${holds} ORDER BY t.n`);
@@ -116,16 +115,16 @@ export class PostgresSegmentPort implements SegmentPort {
   }
 
   async rows(keys: readonly RowKey[]): Promise<readonly (Uint8Array | undefined)[]> {
-    const found = await this.#connection.run(rowsStatement(this.#shard, keys));
+    const found = await this.connection.run(rowsStatement(this.shard, keys));
     return found.map(([text]) => (text === null ? undefined : Buffer.from(text as string, 'base64')));
   }
 
   async resources(type: string, ids: readonly string[]): Promise<readonly IndexedResource[]> {
     const found: IndexedResource[] = [];
     for (let left = ids; left.length > 0;) {
-      const keys = rowsOf(left.map((id) => resourceKeyIn(this.#shard, type, id)));
+      const keys = rowsOf(left.map((id) => resourceKeyIn(this.shard, type, id)));
       const { part, isLast } = await this.#indexed(sql`SELECT r.id, r.updated, r.content
-        FROM ${keys} WITH ORDINALITY k(key, n) CROSS JOIN LATERAL (${byKey(this.#shard, sql`k.key`)}) r
+        FROM ${keys} WITH ORDINALITY k(key, n) CROSS JOIN LATERAL (${byKey(this.shard, sql`k.key`)}) r
         WHERE r.content IS NOT NULL ORDER BY k.n`);
       for (const one of part) found.push(one);
       if (isLast) break;
@@ -138,7 +137,7 @@ export class PostgresSegmentPort implements SegmentPort {
     const found: IndexedResource[] = [];
     for (let after = id ?? ''; ; after = found.at(-1)!.id) {
       const { part, isLast } = await this.#indexed(sql`SELECT r.id, r.updated, r.content FROM resource r
-        WHERE r.project = ${this.#shard} AND r.type = ${type} AND r.content IS NOT NULL AND r.id > ${after}
+        WHERE r.project = ${this.shard} AND r.type = ${type} AND r.content IS NOT NULL AND r.id > ${after}
         ORDER BY r.id LIMIT ${limit - found.length}`);
       for (const one of part) found.push(one);
       if (isLast) return found;
@@ -151,24 +150,24 @@ export class PostgresSegmentPort implements SegmentPort {
    * From its text, a resource is indexed in less time than its index rows take to read.
    */
   async #indexed(rows: Sql): Promise<{ readonly part: readonly IndexedResource[]; readonly isLast: boolean }> {
-    const found = await this.#connection
+    const found = await this.connection
       .run(sql`SELECT id, updated, content, size FROM (SELECT r.*, count(*) OVER ()::int AS size,
         sum(octet_length(r.content)) OVER (ROWS UNBOUNDED PRECEDING) - octet_length(r.content) AS before FROM (${rows}) r) s
       WHERE before <= ${BATCH_TEXTS.bytes}::bigint`);
     const part: IndexedResource[] = [];
     for (const [id, updated, content] of found as unknown as readonly ResourceRow[]) {
       if (LOOP_TURN.isSpent) await LOOP_TURN.nextOfBegun();
-      const entries = indexEntries(this.#model, parseStored(content).resource);
+      const entries = indexEntries(this.model, parseStored(content).resource);
       part.push({ id, lastUpdated: Number(updated), entries });
     }
     return { part, isLast: part.length === Number(found[0]?.[3] ?? 0) };
   }
 
   async matching(type: string, criteria: Criteria, ids: readonly string[]): Promise<readonly string[]> {
-    const scope = rowScope({ project: this.#search!.project, dialect: postgresDialect(this.#model) }, type);
-    const keys = rowsOf(ids.map((id) => resourceKeyIn(this.#shard, type, id)));
-    const rows = await this.#connection
-      .run(sql`SELECT r0.id FROM ${keys} k(key) CROSS JOIN LATERAL (${byKey(this.#shard, sql`k.key`)}) r0
+    const scope = rowScope({ project: this.#search!.project, dialect: postgresDialect(this.model) }, type);
+    const keys = rowsOf(ids.map((id) => resourceKeyIn(this.shard, type, id)));
+    const rows = await this.connection
+      .run(sql`SELECT r0.id FROM ${keys} k(key) CROSS JOIN LATERAL (${byKey(this.shard, sql`k.key`)}) r0
       WHERE ${allOf([isCurrent(scope), rowCondition(criteria, scope)])}`);
     return rows.map(([id]) => id as string);
   }
@@ -181,7 +180,7 @@ export class PostgresSegmentPort implements SegmentPort {
    */
   async write(type: string, change: SegmentChange): Promise<boolean> {
     try {
-      return await this.#connection.transact((transaction) => this.#write(transaction, type, change));
+      return await this.connection.transact((transaction) => this.#write(transaction, type, change));
     } catch (error) {
       if (error instanceof ListReplaced) return false;
       throw error;
@@ -193,16 +192,16 @@ export class PostgresSegmentPort implements SegmentPort {
     type: string,
     { expected, list, added, dropped, covered }: SegmentChange,
   ): Promise<boolean> {
-    const of = sql`l.project = ${this.#shard} AND l.type = ${type}`;
+    const of = sql`l.project = ${this.shard} AND l.type = ${type}`;
     if (!(await this.#isExpected(transaction, of, expected, sql``))) return false;
     for (const part of partsOf(added)) await transaction.run(this.#insert(part));
     if (!(await this.#isExpected(transaction, of, expected, sql`FOR UPDATE`))) throw new ListReplaced();
-    if (dropped.length > 0) await transaction.run(removeRows(this.#shard, dropped));
+    if (dropped.length > 0) await transaction.run(removeRows(this.shard, dropped));
     const [text, complete] = [listText(list), String(isComplete(list))];
     await transaction.run(
       expected === undefined
         ? sql`INSERT INTO fhirgraph_segment_list (project, type, id, complete, list)
-              VALUES (${this.#shard}, ${type}, ${list.id}, ${complete}, ${text})`
+              VALUES (${this.shard}, ${type}, ${list.id}, ${complete}, ${text})`
         : sql`UPDATE fhirgraph_segment_list l SET id = ${list.id}, complete = ${complete}, list = ${text}, busy = NULL WHERE ${of}`,
     );
     const stamps = covered.flatMap(({ id, stamp }) =>
@@ -213,7 +212,7 @@ export class PostgresSegmentPort implements SegmentPort {
     if (stamps.length === 0) return true;
     await transaction.run(sql`DELETE FROM fhirgraph_segment_written w
         USING unnest(${arrayText(stamps.map(([id]) => id))}::text[], ${plainArrayText(stamps.map(([, stamp]) => stamp))}::bigint[]) c(id, stamp)
-        WHERE w.project = ${this.#shard} AND w.type = ${type} AND w.id = c.id AND w.stamp = c.stamp`);
+        WHERE w.project = ${this.shard} AND w.type = ${type} AND w.id = c.id AND w.stamp = c.stamp`);
     return true;
   }
 
@@ -232,7 +231,7 @@ export class PostgresSegmentPort implements SegmentPort {
     const names = plainArrayText(rows.map(({ name }) => textKey(name)));
     const texts = arrayText(rows.map(({ data }) => Buffer.from(data).toString('base64')));
     return sql`INSERT INTO fhirgraph_segment_row (project, segment, name, data)
-      SELECT ${this.#shard}::uuid, u.segment, u.name, decode(u.text, 'base64')
+      SELECT ${this.shard}::uuid, u.segment, u.name, decode(u.text, 'base64')
       FROM unnest(${segments}::uuid[], ${names}::uuid[], ${texts}::text[]) u(segment, name, text)`;
   }
 }

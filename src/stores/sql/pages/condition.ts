@@ -85,21 +85,23 @@ export function testsOf(conditions: readonly Condition[]): readonly Sql[] {
 
 class CriteriaCondition implements Condition {
   readonly criteria: Criteria;
-  readonly #scope: RowScope;
   readonly #choose: ChooseScan | undefined;
   #planned: { readonly scan: Sql | undefined } | undefined;
   #test: Sql | undefined;
 
-  constructor(criteria: Criteria, scope: RowScope, choose?: ChooseScan) {
+  constructor(
+    criteria: Criteria,
+    private readonly scope: RowScope,
+    choose?: ChooseScan,
+  ) {
     this.criteria = criteria;
-    this.#scope = scope;
     this.#choose = choose;
   }
 
   /** Planned on demand. Choosing between inner scans reads them, and a search that uses sets needs no scan. */
   get scan(): Sql | undefined {
     if (this.#planned === undefined) {
-      const { scan, residual } = planRows(this.criteria, this.#scope, this.#choose);
+      const { scan, residual } = planRows(this.criteria, this.scope, this.#choose);
       this.#planned = { scan: residual === TRUE ? scan : undefined };
     }
     return this.#planned.scan;
@@ -111,6 +113,6 @@ class CriteriaCondition implements Condition {
 
   /** Computed on demand, since a page that begins with the scan never needs it. */
   get test(): Sql {
-    return (this.#test ??= rowCondition(this.criteria, this.#scope));
+    return (this.#test ??= rowCondition(this.criteria, this.scope));
   }
 }

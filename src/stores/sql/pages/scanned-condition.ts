@@ -17,17 +17,19 @@ export class ScannedCondition implements Condition {
   readonly direct: boolean;
   readonly unique: boolean;
   readonly criteria: Criteria;
-  readonly #condition: Condition;
 
-  constructor(condition: Condition, criteria: Criteria, { scan, direct, unique }: ConditionScan) {
+  constructor(
+    private readonly condition: Condition,
+    criteria: Criteria,
+    { scan, direct, unique }: ConditionScan,
+  ) {
     this.scan = scan;
     this.direct = direct;
     this.unique = unique === true;
     this.criteria = criteria;
-    this.#condition = condition;
   }
 
   get test(): Sql {
-    return this.#condition.test;
+    return this.condition.test;
   }
 }

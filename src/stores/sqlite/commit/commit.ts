@@ -39,44 +39,26 @@ export interface OpenCommit {
 
 /** Applies writes, each list in one transaction. */
 export class Commits {
-  readonly #database: SqliteDatabase;
-  readonly #statements: Statements;
-  readonly #dictionaries: Dictionaries;
-  readonly #searches: Searches;
-  readonly #status: IndexStatus;
   readonly #versions: Versions;
   readonly #index: IndexWriter;
-  readonly #guard: Guard;
-  readonly #clock: () => Date;
-  readonly #valueIndexes: ValueIndexes;
-  readonly #segments: ConnectionSegments;
   #erases = false;
   /** What the transaction has erased, by its type. */
   readonly #erased = new Map<number, ResourceKey[]>();
 
   constructor(
     readonly model: FhirModel,
-    database: SqliteDatabase,
-    statements: Statements,
-    dictionaries: Dictionaries,
-    searches: Searches,
-    status: IndexStatus,
-    guard: Guard,
-    clock: () => Date,
-    valueIndexes: ValueIndexes,
-    segments: ConnectionSegments,
+    private readonly database: SqliteDatabase,
+    private readonly statements: Statements,
+    private readonly dictionaries: Dictionaries,
+    private readonly searches: Searches,
+    private readonly status: IndexStatus,
+    private readonly guard: Guard,
+    private readonly clock: () => Date,
+    private readonly valueIndexes: ValueIndexes,
+    private readonly segments: ConnectionSegments,
   ) {
-    this.#database = database;
-    this.#statements = statements;
-    this.#dictionaries = dictionaries;
-    this.#searches = searches;
-    this.#status = status;
     this.#index = new IndexWriter(statements, dictionaries);
     this.#versions = new Versions(statements, dictionaries);
-    this.#guard = guard;
-    this.#clock = clock;
-    this.#valueIndexes = valueIndexes;
-    this.#segments = segments;
   }
 
   /** @param isJoined whether it is a part of the transaction that the host has open */
@@ -131,10 +113,10 @@ export class Commits {
   }
 
   #open(isJoined = false): OpenTransaction {
-    const transaction = new OpenTransaction(this.#database, (committed) => this.#settle(committed), isJoined);
+    const transaction = new OpenTransaction(this.database, (committed) => this.#settle(committed), isJoined);
     transaction.run(() => {
-      assertNotOvertaken(this.#statements, this.#status);
-      this.#versions.begin(this.#clock().getTime());
+      assertNotOvertaken(this.statements, this.status);
+      this.#versions.begin(this.clock().getTime());
     });
     return transaction;
   }
@@ -142,50 +124,50 @@ export class Commits {
   #end(transaction: OpenTransaction, changes: readonly Change[]): void {
     transaction.run(() => {
       this.#index.flush();
-      for (const [collection, keys] of this.#erased) this.#segments.erase(collection, keys);
-      if (changes.some(decidesAccess)) changeAccessEpoch(this.#statements);
+      for (const [collection, keys] of this.#erased) this.segments.erase(collection, keys);
+      if (changes.some(decidesAccess)) changeAccessEpoch(this.statements);
     });
     transaction.commit();
-    this.#status.noteWritten(this.#versions.newest);
+    this.status.noteWritten(this.#versions.newest);
   }
 
   #dropIndexes(): void {
-    if (this.#versions.areNone) this.#valueIndexes.drop();
+    if (this.#versions.areNone) this.valueIndexes.drop();
   }
 
   #prepare(write: Write, index: number): PreparedWrite {
     if (write.kind !== 'put') return write;
     assertPutMatchesKey(write, index);
-    this.#guard.check();
+    this.guard.check();
     return { ...write, marked: markEntries(indexEntries(this.model, write.resource)) };
   }
 
   /** Waits for another process's lock until the deadline at most, because the wait blocks this process. */
   #waitingInTime<Result>(work: () => Result): Result {
-    if (this.#guard.left === Infinity) return work();
-    const usual = this.#database.pragma('busy_timeout', { simple: true }) as number;
-    if (this.#guard.left >= usual) return work();
-    this.#database.pragma(`busy_timeout = ${Math.max(0, Math.floor(this.#guard.left))}`);
+    if (this.guard.left === Infinity) return work();
+    const usual = this.database.pragma('busy_timeout', { simple: true }) as number;
+    if (this.guard.left >= usual) return work();
+    this.database.pragma(`busy_timeout = ${Math.max(0, Math.floor(this.guard.left))}`);
     try {
       return work();
     } catch (error) {
       // SQLite gives up a moment before its time is over.
       throw isBusy(error) ? callTimedOut() : error;
     } finally {
-      this.#database.pragma(`busy_timeout = ${usual}`);
+      this.database.pragma(`busy_timeout = ${usual}`);
     }
   }
 
   #settle(committed: boolean): void {
-    settleAll(this.#dictionaries, committed);
-    if (this.#erases) this.#status.forgetRemovals();
+    settleAll(this.dictionaries, committed);
+    if (this.#erases) this.status.forgetRemovals();
     this.#erases = false;
     this.#erased.clear();
     if (!committed) this.#index.clear();
   }
 
   #apply(write: PreparedWrite, index: number, changes: Change[]): WriteResult {
-    this.#guard.check();
+    this.guard.check();
     switch (write.kind) {
       case 'put':
         return this.#put(write, index, changes);
@@ -245,7 +227,7 @@ export class Commits {
     if (before.erased !== null) return { kind: 'erase', versionId: String(before.version), versions: 0 };
     this.#expectTakingOut(before);
     this.#erases = true;
-    noteRemoval(this.#database, this.#statements);
+    noteRemoval(this.database, this.statements);
     const left = this.#versions.erase(key, before, reason);
     this.#takeOut(left.owner);
     getOrCreate(this.#erased, left.collection, (): ResourceKey[] => []).push(key);
@@ -254,17 +236,17 @@ export class Commits {
   }
 
   #noteWritten({ collection, owner }: NewVersion): void {
-    noteWritten(this.#statements, collection, owner);
+    noteWritten(this.statements, collection, owner);
   }
 
   #check({ query }: NoMatchAssertion, index: number): WriteResult {
     this.#index.flush();
-    if (!this.#valueIndexes.areKnown && !this.#valueIndexes.exist()) this.#valueIndexes.create();
+    if (!this.valueIndexes.areKnown && !this.valueIndexes.exist()) this.valueIndexes.create();
     const { project, type, criteria } = query;
-    const holder = this.#status.whileSearchable(
+    const holder = this.status.whileSearchable(
       project,
       () => parametersOf(type, criteria),
-      () => this.#searches.firstMatch(query),
+      () => this.searches.firstMatch(query),
     );
     if (holder !== undefined) throw matchFound(index, holder);
     return { kind: 'assert-no-match' };
@@ -272,21 +254,21 @@ export class Commits {
 
   /** Brief work leaves a large version to a thread: its many index rows take long to remove. */
   #expectTakingOut({ content }: ResourceState): void {
-    if (content === null || !this.#guard.isBrief) return;
-    const [bytes] = this.#statements.read(TEXT_BYTES).get(content) as [number | null];
-    if ((bytes ?? 0) >= THREAD_TUNING.largeResource * CHARACTERS_PER_VALUE) this.#guard.assertPatient();
+    if (content === null || !this.guard.isBrief) return;
+    const [bytes] = this.statements.read(TEXT_BYTES).get(content) as [number | null];
+    if ((bytes ?? 0) >= THREAD_TUNING.largeResource * CHARACTERS_PER_VALUE) this.guard.assertPatient();
   }
 
   /** Removes the index rows and unique texts of the previous version. */
   #takeOut(owner: number): void {
     this.#index.remove(owner);
-    this.#statements.write('DELETE FROM unique_key WHERE resource = ?').run(owner);
+    this.statements.write('DELETE FROM unique_key WHERE resource = ?').run(owner);
   }
 
   #holdUnique({ project, type, id }: ResourceKey, text: string, owner: number, index: number): void {
-    const holder = this.#statements.read(FIND_HOLDER).get(project, text) as [string, string] | undefined;
+    const holder = this.statements.read(FIND_HOLDER).get(project, text) as [string, string] | undefined;
     if (holder !== undefined) throw uniqueKeyTaken(index, { type, id }, `${holder[0]}/${holder[1]}`);
-    this.#statements.write(HOLD_UNIQUE).run(project, text, owner, nameChecksum(owner, project, text));
+    this.statements.write(HOLD_UNIQUE).run(project, text, owner, nameChecksum(owner, project, text));
   }
 }
 

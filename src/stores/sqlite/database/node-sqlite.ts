@@ -56,26 +56,22 @@ const DRIVERS = new WeakMap<NodeSqliteDatabase, SqliteDatabase>();
 
 /** `node:sqlite` with the interface of better-sqlite3. Its errors carry the names of SQLite's result codes. */
 class NodeSqlite implements SqliteDatabase {
-  readonly #database: NodeSqliteDatabase;
-
-  constructor(database: NodeSqliteDatabase) {
-    this.#database = database;
-  }
+  constructor(private readonly database: NodeSqliteDatabase) {}
 
   get open(): boolean {
-    return this.#database.isOpen;
+    return this.database.isOpen;
   }
 
   get inTransaction(): boolean {
-    return this.#database.isTransaction;
+    return this.database.isTransaction;
   }
 
   prepare(text: string): NodeStatement {
-    return new NodeStatement(named(() => this.#database.prepare(text)));
+    return new NodeStatement(named(() => this.database.prepare(text)));
   }
 
   exec(text: string): void {
-    named(() => this.#database.exec(text));
+    named(() => this.database.exec(text));
   }
 
   pragma(text: string, { simple = false }: { readonly simple?: boolean } = {}): unknown {
@@ -88,7 +84,7 @@ class NodeSqlite implements SqliteDatabase {
     { deterministic = false, directOnly = false }: { readonly deterministic?: boolean; readonly directOnly?: boolean },
     implementation: (...values: never[]) => unknown,
   ): void {
-    this.#database.function(
+    this.database.function(
       name,
       { deterministic, directOnly },
       implementation as Parameters<NodeSqliteDatabase['function']>[2],
@@ -96,38 +92,35 @@ class NodeSqlite implements SqliteDatabase {
   }
 
   close(): void {
-    this.#database.close();
+    this.database.close();
   }
 }
 
 class NodeStatement implements SqliteStatement {
-  readonly #statement: NodeSqliteStatement;
   #plucks = false;
 
-  constructor(statement: NodeSqliteStatement) {
-    this.#statement = statement;
-  }
+  constructor(private readonly statement: NodeSqliteStatement) {}
 
   run(...values: SqlValue[]): { readonly changes: number; readonly lastInsertRowid: number | bigint } {
-    const { changes, lastInsertRowid } = named(() => this.#statement.run(...values));
+    const { changes, lastInsertRowid } = named(() => this.statement.run(...values));
     return { changes: Number(changes), lastInsertRowid };
   }
 
   get(...values: SqlValue[]): unknown {
-    const row = named(() => this.#statement.get(...values));
+    const row = named(() => this.statement.get(...values));
     return row === undefined ? undefined : this.#shaped(row);
   }
 
   all(...values: SqlValue[]): unknown[] {
-    const rows = named(() => this.#statement.all(...values));
+    const rows = named(() => this.statement.all(...values));
     return this.#plucks ? rows.map((row) => this.#shaped(row)) : rows;
   }
 
   raw(on = true): this {
-    if (this.#statement.setReturnArrays === undefined) {
+    if (this.statement.setReturnArrays === undefined) {
       throw new FhirError('unavailable', 'SqliteStore over node:sqlite needs Node.js 22.16 or newer');
     }
-    this.#statement.setReturnArrays(on);
+    this.statement.setReturnArrays(on);
     return this;
   }
 

@@ -13,12 +13,9 @@ export type Row = readonly SqlValue[];
  * so callers cannot fill memory with ever new shapes.
  */
 export class Statements {
-  readonly #database: SqliteDatabase;
   readonly #byText = new LRUCache<string, SqliteStatement>({ max: MAX_STATEMENTS });
 
-  constructor(database: SqliteDatabase) {
-    this.#database = database;
-  }
+  constructor(private readonly database: SqliteDatabase) {}
 
   /** Number of cached statements, at most {@link MAX_STATEMENTS}. */
   get size(): number {
@@ -51,8 +48,8 @@ export class Statements {
   }
 
   #prepare(text: string): SqliteStatement {
-    if (text.length > LONG_TEXT) guardOf(this.#database).assertPatient();
-    return this.#database.prepare(plannedOnce(text)).safeIntegers(false);
+    if (text.length > LONG_TEXT) guardOf(this.database).assertPatient();
+    return this.database.prepare(plannedOnce(text)).safeIntegers(false);
   }
 
   #keep(text: string, statement: SqliteStatement): SqliteStatement {

@@ -35,34 +35,26 @@ import { inTransaction, isBusy, withoutWaiting } from '../database/transaction.j
  * re-indexing them is harmless.
  */
 export class IndexWork implements ReindexPort {
-  readonly #database: SqliteDatabase;
-  readonly #statements: Statements;
-  readonly #dictionaries: Dictionaries;
-  readonly #status: IndexStatus;
   readonly #index: IndexWriter;
 
   constructor(
     private readonly model: FhirModel,
-    database: SqliteDatabase,
-    statements: Statements,
-    dictionaries: Dictionaries,
-    status: IndexStatus,
+    private readonly database: SqliteDatabase,
+    private readonly statements: Statements,
+    private readonly dictionaries: Dictionaries,
+    private readonly status: IndexStatus,
   ) {
-    this.#database = database;
-    this.#statements = statements;
-    this.#dictionaries = dictionaries;
-    this.#status = status;
     this.#index = new IndexWriter(statements, dictionaries);
   }
 
   countUpTo(limit: number): number {
-    return onIndexOfFile(this.#statements, countWork(limit));
+    return onIndexOfFile(this.statements, countWork(limit));
   }
 
   /** Queues all rows of a project for re-indexing. They stay complete throughout. @returns false while the file is locked */
   askAgain(project: string): boolean {
     return this.#now(() => {
-      onIndexOfFile(this.#statements, addWork({ [EVERY]: [REMAKE] }, project));
+      onIndexOfFile(this.statements, addWork({ [EVERY]: [REMAKE] }, project));
       return true;
     }, false);
   }
@@ -76,10 +68,10 @@ export class IndexWork implements ReindexPort {
    */
   step(failed: FhirError[], _?: AbortSignal, project?: string): BatchResult {
     // The connection belongs to the host, or the host has closed it.
-    if (!this.#database.open) return 'done';
-    if (this.#database.inTransaction) return 'later';
-    assertNotOvertaken(this.#statements, this.#status);
-    if (onIndexOfFile(this.#statements, countTypes(project)) === 0) return 'done';
+    if (!this.database.open) return 'done';
+    if (this.database.inTransaction) return 'later';
+    assertNotOvertaken(this.statements, this.status);
+    if (onIndexOfFile(this.statements, countTypes(project)) === 0) return 'done';
     // One resource may take as long as a thousand others.
     const end = performance.now() + BATCH_MS;
     return this.#now(() => runNow(nextBatch(project, failed), this.#port(end)), 'later');
@@ -88,12 +80,12 @@ export class IndexWork implements ReindexPort {
   /** Runs work in a transaction. @param locked the result where another process has the lock */
   #now<Result>(work: () => Result, locked: Result): Result {
     const all = (): Result => {
-      assertNotOvertaken(this.#statements, this.#status);
+      assertNotOvertaken(this.statements, this.status);
       return work();
     };
     try {
-      return withoutWaiting(this.#database, () =>
-        inTransaction(this.#database, all, (committed) => this.#settle(committed)),
+      return withoutWaiting(this.database, () =>
+        inTransaction(this.database, all, (committed) => this.#settle(committed)),
       );
     } catch (error) {
       if (isBusy(error)) return locked;
@@ -103,14 +95,14 @@ export class IndexWork implements ReindexPort {
 
   #port(end: number): SyncPort<BatchPort> {
     return {
-      ...indexPortOfFile(this.#statements),
-      removeSegments: ({ project, type }) => removeSegments(this.#statements, this.#collection(project, type)),
+      ...indexPortOfFile(this.statements),
+      removeSegments: ({ project, type }) => removeSegments(this.statements, this.#collection(project, type)),
       indexNext: (work) => this.#indexNext(work, end),
     };
   }
 
   #collection(project: string, type: string): number {
-    return this.#dictionaries.collections.find(project, type)!;
+    return this.dictionaries.collections.find(project, type)!;
   }
 
   #indexNext(work: TypeWork, end: number): Batch {
@@ -120,7 +112,7 @@ export class IndexWork implements ReindexPort {
     let { cursor } = work;
     let resources = 0;
     for (;;) {
-      const rows = this.#statements.read(NEXT_RESOURCES).all(collection, cursor) as readonly ResourceRow[];
+      const rows = this.statements.read(NEXT_RESOURCES).all(collection, cursor) as readonly ResourceRow[];
       for (const row of rows) {
         this.#indexAgain(work, collection, keys, row);
         cursor = row[1];
@@ -142,7 +134,7 @@ export class IndexWork implements ReindexPort {
     parameterKeys: readonly number[],
     [key, , version, updated, content]: ResourceRow,
   ): void {
-    const { resource } = parseKept([key, version, updated, ...textAt(this.#statements, content)]);
+    const { resource } = parseKept([key, version, updated, ...textAt(this.statements, content)]);
     const marked = markEntries(indexEntries(this.model, resource));
     if (isWhole(codes)) {
       this.#index.remove(key);
@@ -156,13 +148,13 @@ export class IndexWork implements ReindexPort {
 
   /** Parameters that have rows, those of older definitions included. */
   #parameterKeys(collection: number, parameters: Codes): readonly number[] {
-    const rows = this.#statements.read(LIST_PARAMETERS).all(collection) as readonly (readonly [number, string])[];
+    const rows = this.statements.read(LIST_PARAMETERS).all(collection) as readonly (readonly [number, string])[];
     return rows.filter(([, code]) => isMadeAgain(parameters, code)).map(([key]) => key);
   }
 
   #settle(committed: boolean): void {
-    this.#status.forget();
-    settleAll(this.#dictionaries, committed);
+    this.status.forget();
+    settleAll(this.dictionaries, committed);
     if (!committed) this.#index.clear();
   }
 }

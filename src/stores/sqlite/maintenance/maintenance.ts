@@ -22,52 +22,40 @@ import { type Verification, verifyDatabase } from './verify.js';
 
 /** Rebuilds and checks derived data. */
 export class Maintenance {
-  readonly #database: SqliteDatabase;
-  readonly #statements: Statements;
-  readonly #dictionaries: Dictionaries;
-  readonly #status: IndexStatus;
-  readonly #segments: ConnectionSegments;
-
   constructor(
     private readonly model: FhirModel,
-    database: SqliteDatabase,
-    statements: Statements,
-    dictionaries: Dictionaries,
-    status: IndexStatus,
-    segments: ConnectionSegments,
-  ) {
-    this.#database = database;
-    this.#statements = statements;
-    this.#dictionaries = dictionaries;
-    this.#status = status;
-    this.#segments = segments;
-  }
+    private readonly database: SqliteDatabase,
+    private readonly statements: Statements,
+    private readonly dictionaries: Dictionaries,
+    private readonly status: IndexStatus,
+    private readonly segments: ConnectionSegments,
+  ) {}
 
   /** Rebuilds all index rows and SQLite's indexes, in one transaction. @returns the progress by project and type */
   reindex(): readonly ReindexProgress[] {
     const counts = new Map<string, ReindexProgress>();
-    inTransaction(this.#database, () => this.#reindex(counts));
+    inTransaction(this.database, () => this.#reindex(counts));
     // Damaged tables may have given names other numbers.
-    forgetAll(this.#dictionaries);
-    this.#status.forget();
+    forgetAll(this.dictionaries);
+    this.status.forget();
     return [...counts.values()];
   }
 
   verify(): Verification {
-    return verifyDatabase(this.model, this.#database, this.#statements, this.#status, this.#segments);
+    return verifyDatabase(this.model, this.database, this.statements, this.status, this.segments);
   }
 
   #reindex(counts: Map<string, ReindexProgress>): void {
-    assertNotOvertaken(this.#statements, this.#status);
+    assertNotOvertaken(this.statements, this.status);
     const indexes = this.#dropIndexes();
     // Without a condition SQLite drops the pages of a table and of its indexes without reading them.
-    for (const table of [...INDEX_TABLES, 'past']) this.#database.exec(`DELETE FROM ${table}`);
-    removeAllSegments(this.#statements);
+    for (const table of [...INDEX_TABLES, 'past']) this.database.exec(`DELETE FROM ${table}`);
+    removeAllSegments(this.statements);
     this.#remakeIndexes();
-    this.#database.exec(FILL_PAST);
-    const dictionaries = createDictionaries(this.#database, this.#statements);
-    const index = new IndexWriter(this.#statements, dictionaries);
-    for (const { project, type, collection, key, kept } of currentResources(this.#statements)) {
+    this.database.exec(FILL_PAST);
+    const dictionaries = createDictionaries(this.database, this.statements);
+    const index = new IndexWriter(this.statements, dictionaries);
+    for (const { project, type, collection, key, kept } of currentResources(this.statements)) {
       const marked = markEntries(indexEntries(this.model, parseKept(kept).resource));
       index.add({ project, collection, resource: key }, marked);
       const name = `${project}/${type}`;
@@ -75,20 +63,20 @@ export class Maintenance {
       counts.set(name, { project, type, done, total: done });
     }
     index.flush();
-    for (const { text } of indexes) this.#database.exec(text);
-    onIndexOfFile(this.#statements, endAllWork());
+    for (const { text } of indexes) this.database.exec(text);
+    onIndexOfFile(this.statements, endAllWork());
   }
 
   /** Drops the indexes by value. An index created after its rows is sorted once. @returns their definitions */
   #dropIndexes(): readonly { readonly name: string; readonly text: string }[] {
-    const rows = this.#statements.read(INDEXES_BY_VALUE).all(JSON.stringify(INDEX_TABLES)) as [string, string][];
-    for (const [name] of rows) this.#database.exec(`DROP INDEX ${name}`);
+    const rows = this.statements.read(INDEXES_BY_VALUE).all(JSON.stringify(INDEX_TABLES)) as [string, string][];
+    for (const [name] of rows) this.database.exec(`DROP INDEX ${name}`);
     return rows.map(([name, text]) => ({ name, text }));
   }
 
   #remakeIndexes(): void {
     try {
-      this.#database.exec('REINDEX');
+      this.database.exec('REINDEX');
     } catch (cause) {
       const { code } = cause as { readonly code?: unknown };
       if (typeof code !== 'string' || !code.startsWith('SQLITE_CONSTRAINT')) throw cause;

@@ -17,25 +17,13 @@ import { inTransaction } from '../database/transaction.js';
 
 /** Removes earlier versions and whole projects, step by step, each step in one transaction. */
 export class Removal {
-  readonly #database: SqliteDatabase;
-  readonly #statements: Statements;
-  readonly #dictionaries: Dictionaries;
-  readonly #status: IndexStatus;
-  readonly #guard: Guard;
-
   constructor(
-    database: SqliteDatabase,
-    statements: Statements,
-    dictionaries: Dictionaries,
-    status: IndexStatus,
-    guard: Guard,
-  ) {
-    this.#database = database;
-    this.#statements = statements;
-    this.#dictionaries = dictionaries;
-    this.#status = status;
-    this.#guard = guard;
-  }
+    private readonly database: SqliteDatabase,
+    private readonly statements: Statements,
+    private readonly dictionaries: Dictionaries,
+    private readonly status: IndexStatus,
+    private readonly guard: Guard,
+  ) {}
 
   purgeHistory(request: PurgeRequest): PurgeStep {
     const bounds = purgeBoundsOf(request);
@@ -45,7 +33,7 @@ export class Removal {
       let examined = 0;
       const note = (removed: number, from: number): void => {
         if (removed > 0) {
-          removeSegments(this.#statements, from);
+          removeSegments(this.statements, from);
         }
         versions += removed;
       };
@@ -53,9 +41,9 @@ export class Removal {
       for (const [key] of this.#collections(request.project, collection, request.type)) {
         if (key !== place.collection) place = { collection: key, id: '' };
         for (;;) {
-          const rows = this.#statements.read(NEXT_RESOURCES).all(key, place.id, AT_ONCE) as readonly PurgedRow[];
+          const rows = this.statements.read(NEXT_RESOURCES).all(key, place.id, AT_ONCE) as readonly PurgedRow[];
           for (const row of rows) {
-            this.#guard.check();
+            this.guard.check();
             const { removed, isWhole } = this.#purge(key, row, bounds);
             note(removed, key);
             examined += 1;
@@ -73,17 +61,17 @@ export class Removal {
 
   removeProject(project: string): RemovalStep {
     const step = this.#inTransaction(() => {
-      keepVersionKeys(this.#statements);
-      changeAccessEpoch(this.#statements);
+      keepVersionKeys(this.statements);
+      changeAccessEpoch(this.statements);
       let resources = 0;
       let examined = 0;
       let versions = 0;
       for (const [collection] of this.#collections(project, 0, undefined)) {
-        removeSegments(this.#statements, collection);
+        removeSegments(this.statements, collection);
         for (;;) {
           const rows = this.#nextOf(collection);
           for (const row of rows) {
-            this.#guard.check();
+            this.guard.check();
             const [, , version] = row;
             const { removed, isWhole } = this.#remove(collection, row);
             versions += removed;
@@ -96,12 +84,12 @@ export class Removal {
           if (rows.length === 0) break;
         }
       }
-      onIndexOfFile(this.#statements, endWorkOn(project));
-      this.#statements.write('DELETE FROM system WHERE project = ?').run(project);
-      removeCodesOf(this.#statements, project);
+      onIndexOfFile(this.statements, endWorkOn(project));
+      this.statements.write('DELETE FROM system WHERE project = ?').run(project);
+      removeCodesOf(this.statements, project);
       return { resources, versions, done: true };
     });
-    forgetAll(this.#dictionaries);
+    forgetAll(this.dictionaries);
     return step;
   }
 
@@ -110,26 +98,26 @@ export class Removal {
    * resource of a large project is in pages of its own, and every step writes all pages.
    */
   #nextOf(collection: number): readonly PurgedRow[] {
-    const current = this.#statements.read(NEXT_CURRENT).all(collection, AT_ONCE) as readonly PurgedRow[];
+    const current = this.statements.read(NEXT_CURRENT).all(collection, AT_ONCE) as readonly PurgedRow[];
     if (current.length > 0) return current;
-    return this.#statements.read(NEXT_RESOURCES).all(collection, '', AT_ONCE) as readonly PurgedRow[];
+    return this.statements.read(NEXT_RESOURCES).all(collection, '', AT_ONCE) as readonly PurgedRow[];
   }
 
   #inTransaction<Result>(work: () => Result): Result {
     try {
-      return inTransaction(this.#database, () => {
-        assertNotOvertaken(this.#statements, this.#status);
-        noteRemoval(this.#database, this.#statements);
+      return inTransaction(this.database, () => {
+        assertNotOvertaken(this.statements, this.status);
+        noteRemoval(this.database, this.statements);
         return work();
       });
     } finally {
-      this.#status.forgetRemovals();
+      this.status.forgetRemovals();
     }
   }
 
   /** The types of a project, from `from` on. They keep their numbers when all their resources are removed. */
   #collections(project: string, from: number, type: string | undefined): readonly (readonly [number, string])[] {
-    const rows = this.#statements.read(LIST_COLLECTIONS).all(project, from) as readonly (readonly [number, string])[];
+    const rows = this.statements.read(LIST_COLLECTIONS).all(project, from) as readonly (readonly [number, string])[];
     return type === undefined ? rows : rows.filter((row) => row[1] === type);
   }
 
@@ -140,7 +128,7 @@ export class Removal {
     { replacedBefore, keep }: { readonly replacedBefore: number; readonly keep: number },
   ): Purged {
     if (version - purged <= keep) return NOTHING;
-    const [last] = this.#statements.read(LAST_REPLACED).get(key, version - keep + 1, replacedBefore) as [number | null];
+    const [last] = this.statements.read(LAST_REPLACED).get(key, version - keep + 1, replacedBefore) as [number | null];
     if (last === null || last <= purged) return NOTHING;
     return this.#removeVersions(collection, key, purged, last);
   }
@@ -149,17 +137,17 @@ export class Removal {
     if (version - purged > VERSIONS) {
       return { ...this.#removeVersions(collection, key, purged, version - 1), isWhole: false };
     }
-    removeVersions(this.#statements, { collection, owner: key }, version);
-    for (const table of INDEX_TABLES) this.#statements.write(`DELETE FROM ${table} WHERE resource = ?`).run(key);
-    this.#statements.write('DELETE FROM unique_key WHERE resource = ?').run(key);
-    this.#statements.write('DELETE FROM resource WHERE key = ?').run(key);
+    removeVersions(this.statements, { collection, owner: key }, version);
+    for (const table of INDEX_TABLES) this.statements.write(`DELETE FROM ${table} WHERE resource = ?`).run(key);
+    this.statements.write('DELETE FROM unique_key WHERE resource = ?').run(key);
+    this.statements.write('DELETE FROM resource WHERE key = ?').run(key);
     return { removed: version - purged, isWhole: true };
   }
 
   #removeVersions(collection: number, key: number, purged: number, last: number): Purged {
     const end = Math.min(last, purged + VERSIONS);
-    removeVersions(this.#statements, { collection, owner: key }, end);
-    this.#statements.write('UPDATE resource SET purged = ? WHERE key = ?').run(end, key);
+    removeVersions(this.statements, { collection, owner: key }, end);
+    this.statements.write('UPDATE resource SET purged = ? WHERE key = ?').run(end, key);
     return { removed: end - purged, isWhole: end === last };
   }
 }

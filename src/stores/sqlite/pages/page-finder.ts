@@ -20,19 +20,17 @@ import { Walk } from './walk.js';
  *   the number of rows up to there.
  */
 export class PageFinder {
-  readonly #search: PreparedSearch;
-  readonly #statements: Statements;
-  readonly #guard: Guard;
   readonly #order: PageOrder;
   readonly #asked: Asked;
 
-  constructor(search: PreparedSearch, statements: Statements, guard: Guard) {
+  constructor(
+    private readonly search: PreparedSearch,
+    private readonly statements: Statements,
+    private readonly guard: Guard,
+  ) {
     const { scope, page, conditions } = search;
     const position = page.edge?.position;
     const deciding = new DecidingKeys(page.sort, position, scope);
-    this.#search = search;
-    this.#statements = statements;
-    this.#guard = guard;
     this.#order = { scope, keys: deciding.keys, backwards: search.isBackwards };
     const need = page.offset + (page.limit ?? Infinity);
     this.#asked = { conditions, need, place: deciding.placeOf(position) };
@@ -49,19 +47,19 @@ export class PageFinder {
   /** The page, however long it takes: from the rows of the shortest scan, or of the order if all scans are long. */
   byAnyWay(): readonly number[] {
     if (this.#isEmpty) return [];
-    const start = this.#search.shortestScan(100 * TUNING.narrow);
+    const start = this.search.shortestScan(100 * TUNING.narrow);
     const index = this.#index;
     if (start === undefined && index !== undefined) return this.#keysOf(this.#walk(index).whole())!;
     if (start?.rows === 0) return [];
     const first = this.#firstScan;
-    this.#guard.expect(start?.rows ?? (first === undefined ? 0 : Infinity));
+    this.guard.expect(start?.rows ?? (first === undefined ? 0 : Infinity));
     const statement = this.#collection(start?.condition ?? first);
-    return this.#keysOf(sortedRows(statement, this.#statements, this.#order, this.#asked.need, this.#guard))!;
+    return this.#keysOf(sortedRows(statement, this.statements, this.#order, this.#asked.need, this.guard))!;
   }
 
   /** The statement of {@link byAnyWay}. */
   anyStatement(): { readonly way: 'collect' | 'walk'; readonly statement: Sql } {
-    const start = this.#search.shortestScan(100 * TUNING.narrow)?.condition;
+    const start = this.search.shortestScan(100 * TUNING.narrow)?.condition;
     const walk = start === undefined ? this.walkStatement() : undefined;
     return walk === undefined
       ? { way: 'collect', statement: this.#collection(start ?? this.#firstScan) }
@@ -88,7 +86,7 @@ export class PageFinder {
   }
 
   #walk(index: OrderIndex): Walk {
-    return new Walk(this.#order, this.#asked, index, this.#statements, this.#guard);
+    return new Walk(this.#order, this.#asked, index, this.statements, this.guard);
   }
 
   /** @param start the condition whose scan provides the rows; undefined: all resources of the type */
@@ -98,7 +96,7 @@ export class PageFinder {
   }
 
   #keysOf(found: readonly FoundRow[] | undefined): readonly number[] | undefined {
-    const keys = found?.slice(this.#search.page.offset).map(({ content }) => content);
+    const keys = found?.slice(this.search.page.offset).map(({ content }) => content);
     return this.#order.backwards ? keys?.reverse() : keys;
   }
 }

@@ -11,31 +11,27 @@ import { beyondRow, beyondValue, endOfStretch, inStretch, type Stretch, stretchF
 
 /** Reads the index of the first sort key in its order and tests each row, until the page is full. */
 export class Walk {
-  readonly #order: PageOrder;
-  readonly #asked: Asked;
-  readonly #index: OrderIndex;
-  readonly #statements: Statements;
-  readonly #guard: Guard;
   readonly #compare: ReturnType<typeof compareRows>;
   readonly #found: FoundRow[] = [];
 
-  constructor(order: PageOrder, asked: Asked, index: OrderIndex, statements: Statements, guard: Guard) {
-    this.#order = order;
-    this.#asked = asked;
-    this.#index = index;
-    this.#statements = statements;
-    this.#guard = guard;
+  constructor(
+    private readonly order: PageOrder,
+    private readonly asked: Asked,
+    private readonly index: OrderIndex,
+    private readonly statements: Statements,
+    private readonly guard: Guard,
+  ) {
     const descending = order.keys.map((key) => key.descending);
     this.#compare = compareRows(descending, order.backwards);
   }
 
   /** @returns undefined if the page is not full after a few hundred rows */
   brief(): readonly FoundRow[] | undefined {
-    const { isMissing } = this.#index;
-    const { need, place } = this.#asked;
+    const { isMissing } = this.index;
+    const { need, place } = this.asked;
     if (TUNING.walked === 0 || need > TUNING.maxChunk) return undefined;
     // Resources without a value are in no index.
-    if (isMissing !== undefined && (place === undefined ? this.#order.backwards : place.values[0] === null)) {
+    if (isMissing !== undefined && (place === undefined ? this.order.backwards : place.values[0] === null)) {
       return undefined;
     }
     if (!this.#values(need + TUNING.walked)) return undefined;
@@ -44,8 +40,8 @@ export class Walk {
 
   /** Reads as many rows as it takes. */
   whole(): readonly FoundRow[] {
-    const { place } = this.#asked;
-    const { backwards } = this.#order;
+    const { place } = this.asked;
+    const { backwards } = this.order;
     const isPastValues = place?.values[0] === null;
     if (backwards && (place === undefined || isPastValues)) this.#lacking();
     if (this.#isOpen && (backwards || !isPastValues)) this.#values(Infinity);
@@ -54,23 +50,23 @@ export class Walk {
   }
 
   get #isOpen(): boolean {
-    return this.#found.length < this.#asked.need;
+    return this.#found.length < this.asked.need;
   }
 
   get #page(): readonly FoundRow[] {
-    return this.#found.slice(0, this.#asked.need);
+    return this.#found.slice(0, this.asked.need);
   }
 
   /** Finds the matches with a value. @returns false if neither the page nor the index would end after so many rows */
   #values(rows: number): boolean {
-    const { need, place } = this.#asked;
-    const index = this.#index;
-    let stretch = stretchFrom(this.#order, index, place);
+    const { need, place } = this.asked;
+    const index = this.index;
+    let stretch = stretchFrom(this.order, index, place);
     let from = place?.values[0] ?? undefined;
     let looked = 0;
     let matches = 0;
     for (let size = Math.min(need + Math.ceil(TUNING.walked / 25), TUNING.maxChunk); this.#isOpen;) {
-      const last = this.#statements.get(endOfStretch(index, stretch, size));
+      const last = this.statements.get(endOfStretch(index, stretch, size));
       const found = this.#matches(stretch, last);
       if (last === undefined) {
         this.#add(found);
@@ -93,7 +89,7 @@ export class Walk {
         from = value;
       }
       size = Math.min(2 * size, TUNING.maxChunk);
-      this.#guard.check();
+      this.guard.check();
     }
     return true;
   }
@@ -105,28 +101,28 @@ export class Walk {
 
   /** The matches in a stretch beyond the position, in no order. */
   #matches(stretch: Stretch, last: readonly SqlValue[] | undefined): readonly FoundRow[] {
-    const { conditions, place } = this.#asked;
-    const rows = this.#statements.all(inStretch(this.#order, this.#index, stretch, conditions, last)).map(foundRow);
+    const { conditions, place } = this.asked;
+    const rows = this.statements.all(inStretch(this.order, this.index, stretch, conditions, last)).map(foundRow);
     return place === undefined ? rows : rows.filter((row) => this.#compare(row, place) > 0);
   }
 
   /** Adds all matches with a value that many rows have. */
   #withValue(value: SqlValue): void {
-    const { key, from, where } = this.#index;
-    const among = allOf([where, sql`${this.#index.value} = ${value}`, inTime(key, this.#order.scope)]);
+    const { key, from, where } = this.index;
+    const among = allOf([where, sql`${this.index.value} = ${value}`, inTime(key, this.order.scope)]);
     this.#collect(sql`SELECT ${key} FROM ${from} WHERE ${among}`, []);
   }
 
   #lacking(): void {
-    const { isMissing } = this.#index;
+    const { isMissing } = this.index;
     if (isMissing !== undefined) this.#collect(undefined, [isMissing]);
   }
 
   /** @param scan undefined: all resources of the type */
   #collect(scan: Sql | undefined, tests: readonly Sql[]): void {
-    const need = this.#asked.need - this.#found.length;
-    const all = [...tests, ...this.#asked.conditions.map(({ test }) => test)];
-    const statement = collection(this.#order, { ...this.#asked, need }, scan, all);
-    this.#found.push(...sortedRows(statement, this.#statements, this.#order, need, this.#guard));
+    const need = this.asked.need - this.#found.length;
+    const all = [...tests, ...this.asked.conditions.map(({ test }) => test)];
+    const statement = collection(this.order, { ...this.asked, need }, scan, all);
+    this.#found.push(...sortedRows(statement, this.statements, this.order, need, this.guard));
   }
 }

@@ -15,8 +15,6 @@ import { THREAD_TUNING } from '../database/tuning.js';
  * freezing. The second read freezes, caches and shares the object; later reads do not even load its text.
  */
 export class Contents {
-  readonly #statements: Statements;
-  readonly #guard: Guard;
   readonly #shared: LRUCache<number, SharedResource> | undefined;
   readonly #seen = new RecentKeys();
   /** Estimated length of a text, learned from the texts read so far. */
@@ -27,9 +25,11 @@ export class Contents {
   onFilled: (() => void) | undefined;
 
   /** @param cacheBytes maximum JSON text of the cached objects; 0 disables the cache. */
-  constructor(statements: Statements, cacheBytes: number, guard: Guard) {
-    this.#statements = statements;
-    this.#guard = guard;
+  constructor(
+    private readonly statements: Statements,
+    cacheBytes: number,
+    private readonly guard: Guard,
+  ) {
     this.#shared = cacheBytes > 0 ? new LRUCache({ maxSize: cacheBytes }) : undefined;
   }
 
@@ -88,14 +88,14 @@ export class Contents {
 
   /** The resource of a version from its loaded text, without a cache. */
   fromText(kept: KeptText, elements: readonly string[] | undefined): StoredResource {
-    this.#guard.check();
+    this.guard.check();
     this.#noteLength(kept[3]);
     return parseKept(kept, elements);
   }
 
   #parse(key: number, kept: KeptText | undefined, elements: readonly string[] | undefined): StoredResource {
     if (kept === undefined) throw textLost();
-    this.#guard.check();
+    this.guard.check();
     this.#noteLength(kept[3]);
     const shared = this.#shared!;
     const isToBeShared = this.#seen.has(key);
@@ -138,18 +138,18 @@ export class Contents {
       sum += bytes ?? 0;
       return bytes === undefined;
     });
-    if (missing.length > 0) sum += (this.#statements.read(SUM_OF_OCTETS).get(JSON.stringify(missing)) as [number])[0];
+    if (missing.length > 0) sum += (this.statements.read(SUM_OF_OCTETS).get(JSON.stringify(missing)) as [number])[0];
     if (sum <= texts.room && texts.takes(sum)) return keys.length;
-    const rows = this.#statements.read(OCTETS).all(JSON.stringify(keys)) as readonly [number][];
+    const rows = this.statements.read(OCTETS).all(JSON.stringify(keys)) as readonly [number][];
     return texts.fitting(rows.map(([octets]) => octets));
   }
 
   /** PERF (import-rate): one statement for all, because each statement takes and releases SQLite's read lock, which takes 2 µs. */
   textsOf(keys: readonly number[]): readonly (KeptText | undefined)[] {
     const [key] = keys;
-    if (keys.length === 1) return [this.#statements.read(ONE_TEXT).get(key!) as KeptText | undefined];
+    if (keys.length === 1) return [this.statements.read(ONE_TEXT).get(key!) as KeptText | undefined];
     const texts: (KeptText | undefined)[] = new Array<undefined>(keys.length);
-    const rows = this.#statements.read(TEXTS).all(JSON.stringify(keys)) as readonly TextRow[];
+    const rows = this.statements.read(TEXTS).all(JSON.stringify(keys)) as readonly TextRow[];
     for (const row of rows) texts[row[5]] = row;
     return texts;
   }

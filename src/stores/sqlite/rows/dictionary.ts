@@ -50,25 +50,22 @@ function all(dictionaries: Dictionaries): readonly Pick<Dictionary<string>, 'set
  * absence is not cached. Numbers learned inside a transaction are forgotten if it is rolled back.
  */
 class Dictionary<Owner extends string | number> {
-  readonly #database: SqliteDatabase;
-  readonly #statements: Statements;
-  readonly #table: keyof typeof TEXTS;
   readonly #known = new Map<Owner, Map<string, number>>();
   #size = 0;
   #unsettled: (readonly [Owner, string])[] = [];
   #generation = 0;
 
-  constructor(database: SqliteDatabase, statements: Statements, table: keyof typeof TEXTS) {
-    this.#database = database;
-    this.#statements = statements;
-    this.#table = table;
-  }
+  constructor(
+    private readonly database: SqliteDatabase,
+    private readonly statements: Statements,
+    private readonly table: keyof typeof TEXTS,
+  ) {}
 
   /** The number of a name; undefined if it has none yet. */
   find(owner: Owner, name: string): number | undefined {
     const known = this.#known.get(owner)?.get(name);
     if (known !== undefined) return known;
-    const row = this.#statements.read(TEXTS[this.#table].find).get(owner, name) as [number] | undefined;
+    const row = this.statements.read(TEXTS[this.table].find).get(owner, name) as [number] | undefined;
     if (row !== undefined) this.#remember(owner, name, row[0]);
     return row?.[0];
   }
@@ -77,7 +74,7 @@ class Dictionary<Owner extends string | number> {
   intern(owner: Owner, name: string): number {
     const found = this.find(owner, name);
     if (found !== undefined) return found;
-    return this.insert(TEXTS[this.#table].make, owner, name)!;
+    return this.insert(TEXTS[this.table].make, owner, name)!;
   }
 
   /** True if the number of the name is cached. */
@@ -116,7 +113,7 @@ class Dictionary<Owner extends string | number> {
   protected insert(text: string, owner: Owner, name: string, ...values: readonly SqlValue[]): number | undefined {
     const sum = this.checksum(owner, name);
     const given = sum === undefined ? values : [sum, ...values];
-    const { changes, lastInsertRowid } = this.#statements.write(text).run(owner, name, ...given);
+    const { changes, lastInsertRowid } = this.statements.write(text).run(owner, name, ...given);
     if (changes === 0) return undefined;
     const key = Number(lastInsertRowid);
     this.#remember(owner, name, key);
@@ -132,7 +129,7 @@ class Dictionary<Owner extends string | number> {
     const names = this.#known.get(owner);
     if (names === undefined) this.#known.set(owner, new Map([[name, key]]));
     else names.set(name, key);
-    if (this.#database.inTransaction) this.#unsettled.push([owner, name]);
+    if (this.database.inTransaction) this.#unsettled.push([owner, name]);
   }
 }
 

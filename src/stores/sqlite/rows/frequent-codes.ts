@@ -12,12 +12,9 @@ import type { Statements } from '../database/statements.js';
  * is a new epoch of the index (see IndexStatus): with it, the codes are read again, and a search is repeated.
  */
 export class FrequentCodes {
-  readonly #statements: Statements;
   #byParameter: ReadonlyMap<number, ReadonlySet<string>> | undefined;
 
-  constructor(statements: Statements) {
-    this.#statements = statements;
-  }
+  constructor(private readonly statements: Statements) {}
 
   has(parameter: number, code: string): boolean {
     return this.#of(parameter)?.has(code) === true;
@@ -39,7 +36,7 @@ export class FrequentCodes {
 
   #read(): ReadonlyMap<number, ReadonlySet<string>> {
     const byParameter = new Map<number, Set<string>>();
-    for (const [parameter, code] of this.#statements.read(LIST).all() as readonly (readonly [number, string])[]) {
+    for (const [parameter, code] of this.statements.read(LIST).all() as readonly (readonly [number, string])[]) {
       byParameter.set(parameter, (byParameter.get(parameter) ?? new Set()).add(code));
     }
     return byParameter;

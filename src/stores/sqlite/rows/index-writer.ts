@@ -10,14 +10,13 @@ import type { Statements } from '../database/statements.js';
  * {@link clear}.
  */
 export class IndexWriter {
-  readonly #statements: Statements;
-  readonly #dictionaries: Dictionaries;
   readonly #rows: { readonly [Table in ValueTable]: RowBuffer };
 
-  constructor(statements: Statements, dictionaries: Dictionaries) {
+  constructor(
+    private readonly statements: Statements,
+    private readonly dictionaries: Dictionaries,
+  ) {
     const buffer = (table: ValueTable): RowBuffer => new RowBuffer(statements, table, INDEX_COLUMNS[table]);
-    this.#statements = statements;
-    this.#dictionaries = dictionaries;
     this.#rows = {
       token: buffer('token'),
       string: buffer('string'),
@@ -30,13 +29,13 @@ export class IndexWriter {
 
   /** Adds a resource that is in no index. */
   add(owner: IndexOwner, marked: MarkedEntries): void {
-    addIndexRows(owner, marked, this.#dictionaries, this.#rows);
+    addIndexRows(owner, marked, this.dictionaries, this.#rows);
   }
 
   /** Takes a resource out of every index. */
   remove(resource: number): void {
     this.flush();
-    for (const table of INDEX_TABLES) this.#statements.write(REMOVE[table]).run(resource);
+    for (const table of INDEX_TABLES) this.statements.write(REMOVE[table]).run(resource);
   }
 
   /** Takes the values of some parameters of a resource out of every index. */
@@ -44,7 +43,7 @@ export class IndexWriter {
     if (parameters.length === 0) return;
     this.flush();
     for (const table of INDEX_TABLES) {
-      this.#statements.write(REMOVE_PARAMETERS[table]).run(resource, JSON.stringify(parameters));
+      this.statements.write(REMOVE_PARAMETERS[table]).run(resource, JSON.stringify(parameters));
     }
   }
 

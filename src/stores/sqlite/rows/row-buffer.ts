@@ -10,7 +10,6 @@ import type { Statements } from '../database/statements.js';
  * than the grouping gains.
  */
 export class RowBuffer implements RowSink {
-  readonly #statements: Statements;
   readonly #width: number;
   readonly #start: string;
   readonly #row: string;
@@ -18,10 +17,13 @@ export class RowBuffer implements RowSink {
   readonly #texts: string[] = [];
   readonly #values: SqlValue[] = [];
 
-  constructor(statements: Statements, table: string, columns: readonly string[]) {
+  constructor(
+    private readonly statements: Statements,
+    table: string,
+    columns: readonly string[],
+  ) {
     this.#row = `(${columns.map(() => '?').join(', ')})`;
     this.#start = `INSERT OR FAIL INTO ${table} (${columns.join(', ')}) VALUES ${this.#row}`;
-    this.#statements = statements;
     this.#width = columns.length;
   }
 
@@ -35,7 +37,7 @@ export class RowBuffer implements RowSink {
     const rows = this.#values.length / this.#width;
     if (rows === 0) return;
     const text = (this.#texts[rows] ??= this.#start + `, ${this.#row}`.repeat(rows - 1));
-    this.#statements.write(text).run(...this.#values);
+    this.statements.write(text).run(...this.#values);
     this.#values.length = 0;
   }
 

@@ -56,22 +56,20 @@ export type VersionMark = readonly [
 
 /** Writes the tables `resource` and `version`. Only inside a transaction, which starts with {@link begin}. */
 export class Versions {
-  readonly #statements: Statements;
-  readonly #dictionaries: Dictionaries;
   #now = 0;
   /** {@link #now} as an instant. */
   #instant = '';
   #nextKey = 0;
   #newest: VersionMark | undefined;
 
-  constructor(statements: Statements, dictionaries: Dictionaries) {
-    this.#statements = statements;
-    this.#dictionaries = dictionaries;
-  }
+  constructor(
+    private readonly statements: Statements,
+    private readonly dictionaries: Dictionaries,
+  ) {}
 
   /** @param now the instant of all versions to come. Milliseconds since 1970. */
   begin(now: number): void {
-    const [last] = this.#statements.read(LAST_KEY).get() as [number];
+    const [last] = this.statements.read(LAST_KEY).get() as [number];
     this.#nextKey = last + 1;
     this.beginCommit();
     this.#newest = undefined;
@@ -98,10 +96,10 @@ export class Versions {
   }
 
   stateOf({ project, type, id }: ResourceKey): ResourceState {
-    const collection = this.#dictionaries.collections.find(project, type);
-    const owner = collection === undefined ? undefined : this.#dictionaries.resources.find(collection, id);
+    const collection = this.dictionaries.collections.find(project, type);
+    const owner = collection === undefined ? undefined : this.dictionaries.resources.find(collection, id);
     if (owner === undefined) return NEVER;
-    const row = this.#statements.read(READ_STATE).get(owner) as StateRow;
+    const row = this.statements.read(READ_STATE).get(owner) as StateRow;
     const [version, updated, content, purged, erased] = row;
     return { owner, version, updated, exists: content !== null, content, purged, erased };
   }
@@ -115,7 +113,7 @@ export class Versions {
    */
   addFirst(write: PreparedPut): NewVersion | undefined {
     const { key, firstText } = write;
-    const { collections, resources } = this.#dictionaries;
+    const { collections, resources } = this.dictionaries;
     const collection = collections.intern(key.project, key.type);
     if (resources.isKnown(collection, key.id)) return undefined;
     const state = { version: 1, updated: this.#now, content: this.#nextKey };
@@ -130,15 +128,15 @@ export class Versions {
 
   /** Writes the version after `state`. @param resource null: a deletion */
   add(key: ResourceKey, state: ResourceState, resource: AnyResource | null): NewVersion {
-    const collection = this.#dictionaries.collections.intern(key.project, key.type);
+    const collection = this.dictionaries.collections.intern(key.project, key.type);
     const version = state.version + 1;
     const updated = nextInstant(this.#now, state.version === 0 ? undefined : state.updated);
     const content = resource === null ? null : this.#nextKey;
     const stored = { version, updated, content };
-    const owner = state.owner ?? this.#dictionaries.resources.make(collection, key.id, stored);
-    if (state.content !== null) this.#statements.write(ADD_PAST).run(collection, state.updated, state.content);
-    if (resource === null) this.#statements.write(ADD_PAST).run(collection, updated, this.#nextKey);
-    if (state.owner !== undefined) this.#statements.write(SET_STATE).run(version, updated, content, owner);
+    const owner = state.owner ?? this.dictionaries.resources.make(collection, key.id, stored);
+    if (state.content !== null) this.statements.write(ADD_PAST).run(collection, state.updated, state.content);
+    if (resource === null) this.statements.write(ADD_PAST).run(collection, updated, this.#nextKey);
+    if (state.owner !== undefined) this.statements.write(SET_STATE).run(version, updated, content, owner);
     const text = resource === null ? null : jsonLines(withVersion(resource, String(version), this.#instantOf(updated)));
     return this.#write(owner, collection, version, updated, text);
   }
@@ -147,8 +145,8 @@ export class Versions {
   erase(key: ResourceKey, state: ResourceState, reason: string): NewVersion {
     const left = this.add(key, state, null);
     // Removed after the new version is written, so that its key is above all keys that were ever used.
-    removeVersions(this.#statements, left, state.version);
-    this.#statements.write(SET_ERASED).run(state.version, reason, left.owner);
+    removeVersions(this.statements, left, state.version);
+    this.statements.write(SET_ERASED).run(state.version, reason, left.owner);
     return left;
   }
 
@@ -156,7 +154,7 @@ export class Versions {
     const sum = checksum(owner, version, updated, text);
     const key = this.#nextKey;
     this.#nextKey += 2 - (key % 2);
-    this.#statements.write(ADD_VERSION).run(key, owner, version, updated, text, sum);
+    this.statements.write(ADD_VERSION).run(key, owner, version, updated, text, sum);
     this.#newest = [key, owner, version, updated, sum];
     return { owner, collection, versionId: String(version), lastUpdated: this.#instantOf(updated), text };
   }

@@ -27,11 +27,6 @@ import type { Statements } from '../database/statements.js';
  * write, with one look-up.
  */
 export class IndexStatus {
-  readonly #statements: Statements;
-  readonly #model: FhirModel;
-  readonly #frequentCodes: FrequentCodes;
-  readonly #file: OpenedFile | undefined;
-  readonly #onRemoval: () => void;
   #removals: string | undefined;
   #losses = 0;
   /** The newest known version. It stays in the file unless the file is put back to an earlier copy, or content is removed. */
@@ -41,18 +36,12 @@ export class IndexStatus {
 
   /** @param onRemoval called when the file has lost content since the last check: see removal-epoch.ts */
   constructor(
-    statements: Statements,
-    model: FhirModel,
-    frequentCodes: FrequentCodes,
-    file: OpenedFile | undefined,
-    onRemoval: () => void,
-  ) {
-    this.#statements = statements;
-    this.#model = model;
-    this.#frequentCodes = frequentCodes;
-    this.#file = file;
-    this.#onRemoval = onRemoval;
-  }
+    private readonly statements: Statements,
+    private readonly model: FhirModel,
+    private readonly frequentCodes: FrequentCodes,
+    private readonly file: OpenedFile | undefined,
+    private readonly onRemoval: () => void,
+  ) {}
 
   /** Checks whether the file has lost content. */
   noteRemovals(): void {
@@ -94,7 +83,7 @@ export class IndexStatus {
       // Parameters may have become searchable since.
       if (!isComplete(this.#state())) this.refresh();
       const state = this.#state();
-      if (!isComplete(state)) onIndexOfFile(this.#statements, assertSearchable(state, project, parameters()));
+      if (!isComplete(state)) onIndexOfFile(this.statements, assertSearchable(state, project, parameters()));
       const losses = this.#losses;
       const result = search();
       const isSame = this.#look().epoch === state.epoch;
@@ -108,7 +97,7 @@ export class IndexStatus {
   /** The parameters that are not searchable in a project. */
   pendingIn(project: string): readonly TypeParameter[] {
     this.refresh();
-    return onIndexOfFile(this.#statements, pendingIn(this.#state(), project, this.#model));
+    return onIndexOfFile(this.statements, pendingIn(this.#state(), project, this.model));
   }
 
   /** Whether the rows of the file are made with the definitions of this process. */
@@ -119,7 +108,7 @@ export class IndexStatus {
 
   /** The parameters of a type whose rows say nothing in a project: incomplete ones, and those of other definitions. */
   unknownCodes(project: string, type: string): Codes {
-    const pending = onIndexOfFile(this.#statements, workOn(project, [type])).get(type)?.codes ?? [];
+    const pending = onIndexOfFile(this.statements, workOn(project, [type])).get(type)?.codes ?? [];
     const { foreign, isOurs } = this.#state();
     return isOurs ? pending : union(union(pending, codesOf(foreign, type)), [INSIDE]);
   }
@@ -131,10 +120,10 @@ export class IndexStatus {
    * the file was removed or replaced
    */
   assertOurs(): void {
-    if (this.#file !== undefined) assertInPlace(this.#file);
+    if (this.file !== undefined) assertInPlace(this.file);
     // Names that are written as numbers must be those of this copy of the file.
     this.#look();
-    const row = this.#statements.read(READ_VERSION).get();
+    const row = this.statements.read(READ_VERSION).get();
     const [version, epoch, removals] = row as [string | null, string | null, string | null];
     this.#compareRemovals(removals);
     // Only a newer version is refused here; rows of an older one have been taken over.
@@ -162,8 +151,8 @@ export class IndexStatus {
 
   #state(): IndexState {
     if (this.#known !== undefined) return this.#known;
-    this.#frequentCodes.forget();
-    return (this.#known = onIndexOfFile(this.#statements, readIndexState(this.#model)));
+    this.frequentCodes.forget();
+    return (this.#known = onIndexOfFile(this.statements, readIndexState(this.model)));
   }
 
   #compareRemovals(removals: string | null): void {
@@ -177,7 +166,7 @@ export class IndexStatus {
 
   #noteLoss(): void {
     this.#losses += 1;
-    this.#onRemoval();
+    this.onRemoval();
   }
 
   /**
@@ -186,16 +175,16 @@ export class IndexStatus {
    */
   #compareNewest(): void {
     const before = this.#newest;
-    if (before !== undefined && this.#statements.read(IS_THERE).get(...before) === undefined) this.#noteLoss();
-    this.#newest = this.#statements.read(READ_NEWEST).get() as VersionMark | undefined;
+    if (before !== undefined && this.statements.read(IS_THERE).get(...before) === undefined) this.#noteLoss();
+    this.#newest = this.statements.read(READ_NEWEST).get() as VersionMark | undefined;
   }
 
   /** PERF (scale): looking up the epochs takes 10 µs, the number of commits 3 µs. Without commits, the epochs are unchanged. */
   #look(): SeenEpoch {
-    const [others] = this.#statements.read(COUNT_COMMITS_OF_OTHERS).get() as [number];
-    const [own] = this.#statements.read(COUNT_OWN_CHANGES).get() as [number];
+    const [others] = this.statements.read(COUNT_COMMITS_OF_OTHERS).get() as [number];
+    const [own] = this.statements.read(COUNT_OWN_CHANGES).get() as [number];
     if (this.#seen?.others !== others || this.#seen.own !== own) {
-      const row = this.#statements.read(READ_EPOCH).get();
+      const row = this.statements.read(READ_EPOCH).get();
       const [epoch, removals, access] = row as [string | null, string | null, string | null];
       const isOfOthers = this.#seen?.others !== others;
       this.#seen = { others, own, epoch: epoch ?? '', access: access ?? '0' };

@@ -11,17 +11,14 @@ import { inTransaction } from '../database/transaction.js';
  * a file with content.
  */
 export class ValueIndexes {
-  readonly #database: SqliteDatabase;
-  readonly #statements: Statements;
-  readonly #mayBeDropped: boolean;
   #areKnown = false;
 
   /** @param mayBeDropped false for a database in memory or of the host */
-  constructor(database: SqliteDatabase, statements: Statements, mayBeDropped: boolean) {
-    this.#database = database;
-    this.#statements = statements;
-    this.#mayBeDropped = mayBeDropped;
-  }
+  constructor(
+    private readonly database: SqliteDatabase,
+    private readonly statements: Statements,
+    private readonly mayBeDropped: boolean,
+  ) {}
 
   /** True if the file has the indexes for good. From the first search on, this does not read the file. */
   get areKnown(): boolean {
@@ -30,9 +27,9 @@ export class ValueIndexes {
 
   /** Reads whether the file has the indexes. */
   exist(): boolean {
-    const [exist, hasContent] = this.#statements.read(LOOK).get() as [number, number];
+    const [exist, hasContent] = this.statements.read(LOOK).get() as [number, number];
     // Indexes that an open transaction has made may be rolled back.
-    this.#areKnown = exist === 1 && hasContent === 1 && !this.#database.inTransaction;
+    this.#areKnown = exist === 1 && hasContent === 1 && !this.database.inTransaction;
     return exist === 1;
   }
 
@@ -42,14 +39,14 @@ export class ValueIndexes {
   }
 
   create(): void {
-    if (this.#database.inTransaction) this.#database.exec(CREATE_VALUE_INDEXES);
-    else inTransaction(this.#database, () => this.#database.exec(CREATE_VALUE_INDEXES));
+    if (this.database.inTransaction) this.database.exec(CREATE_VALUE_INDEXES);
+    else inTransaction(this.database, () => this.database.exec(CREATE_VALUE_INDEXES));
   }
 
   /** Only inside a transaction that is the first to write content. */
   drop(): void {
-    if (!this.#mayBeDropped) return;
-    for (const name of NAMES) this.#database.exec(`DROP INDEX IF EXISTS ${name}`);
+    if (!this.mayBeDropped) return;
+    for (const name of NAMES) this.database.exec(`DROP INDEX IF EXISTS ${name}`);
   }
 }
 

@@ -11,12 +11,9 @@ import type { Statements } from '../database/statements.js';
  * that was given is gone or belongs to another.
  */
 export class SqliteChanges {
-  readonly #statements: Statements;
   #known: FeedPositions | undefined;
 
-  constructor(statements: Statements) {
-    this.#statements = statements;
-  }
+  constructor(private readonly statements: Statements) {}
 
   /**
    * A page of the changes of a project, in one state of the file.
@@ -32,10 +29,10 @@ export class SqliteChanges {
     if (after === undefined || after === current) return { changes: [], position: current, isReset: false };
     const start = Number(positions.numberIn(after));
     const isKnown = Number.isSafeInteger(start) && positionOf(this.#placeOf(AT, start)) === after;
-    const page = isKnown ? (this.#statements.read(FIRST_COMMITS).get(start, limit) as Range | undefined) : undefined;
+    const page = isKnown ? (this.statements.read(FIRST_COMMITS).get(start, limit) as Range | undefined) : undefined;
     if (page === undefined || page[2] < oldest) return { changes: [], position: current, isReset: true };
     const [next, end] = page;
-    const rows = this.#statements.read(CHANGES).all(next, end, project) as readonly ChangeRow[];
+    const rows = this.statements.read(CHANGES).all(next, end, project) as readonly ChangeRow[];
     const changes: CommittedChange[] = [];
     let commit: number | undefined;
     let position = '';
@@ -52,14 +49,14 @@ export class SqliteChanges {
 
   /** The file may be another one by now. */
   #positions(): FeedPositions {
-    const [secret] = this.#statements.read(READ_SECRET).get() as [string];
+    const [secret] = this.statements.read(READ_SECRET).get() as [string];
     if (this.#known?.secret !== secret) this.#known = new FeedPositions(secret);
     return this.#known;
   }
 
   /** The place of a version, or {@link BEGINNING} where the statement finds no row. */
   #placeOf(statement: string, ...values: readonly number[]): Place {
-    return (this.#statements.read(statement).get(...values) as Place | undefined) ?? BEGINNING;
+    return (this.statements.read(statement).get(...values) as Place | undefined) ?? BEGINNING;
   }
 }
 

@@ -14,15 +14,17 @@ import type { Statements } from '../database/statements.js';
 /** Reads resources and versions by key. */
 export class Reads {
   readonly #statements: Statements;
-  readonly #dictionaries: Dictionaries;
   readonly #contents: Contents;
   /** Kept, so that reads of one resource do not look up their statements. */
   #oneState: SqliteStatement | undefined;
   #oneText: SqliteStatement | undefined;
 
-  constructor(statements: Statements, dictionaries: Dictionaries, contents: Contents) {
+  constructor(
+    statements: Statements,
+    private readonly dictionaries: Dictionaries,
+    contents: Contents,
+  ) {
     this.#statements = statements;
-    this.#dictionaries = dictionaries;
     this.#contents = contents;
   }
 
@@ -52,14 +54,14 @@ export class Reads {
   /** Counts the current texts of many keys before they are read. @throws FhirError `too-costly` */
   count(keys: readonly ResourceKey[], texts: CallTexts): void {
     if (!texts.isBounded) return;
-    const collections = keys.map(({ project, type }) => this.#dictionaries.collections.find(project, type));
+    const collections = keys.map(({ project, type }) => this.dictionaries.collections.find(project, type));
     const { text, values } = ofKeys(SIZES, keys, collections);
     texts.once(() => texts.takes((this.#statements.read(text).get(...values) as [number])[0]));
   }
 
   /** The current state of each key with its text; undefined if it never existed. */
   textsOf(keys: readonly ResourceKey[]): readonly (KeptState | undefined)[] {
-    const collections = keys.map(({ project, type }) => this.#dictionaries.collections.find(project, type));
+    const collections = keys.map(({ project, type }) => this.dictionaries.collections.find(project, type));
     const states = keys.map((): KeptState | undefined => undefined);
     const { text, values } = ofKeys(WITH_TEXTS, keys, collections);
     const rows = this.#statements.read(text).all(...values) as readonly KeptState[];
@@ -110,12 +112,12 @@ export class Reads {
     const [first] = keys;
     if (first === undefined) return [];
     if (keys.length > 1) {
-      const collections = keys.map(({ project, type }) => this.#dictionaries.collections.find(project, type));
+      const collections = keys.map(({ project, type }) => this.dictionaries.collections.find(project, type));
       const together = this.readsTextsOf(keys);
       const { text, values } = ofKeys(together ? WITH_TEXTS : STATES, [], collections);
       return [new Sql(text, values), ...(together ? [] : [new Sql(TEXTS, ['[]'])])];
     }
-    const collection = this.#dictionaries.collections.find(first.project, first.type) ?? 0;
+    const collection = this.dictionaries.collections.find(first.project, first.type) ?? 0;
     const one = [collection, first.id];
     return this.#contents.isCaching ? [new Sql(ONE_STATE, one), new Sql(ONE_TEXT, [0])] : [new Sql(ONE_RESOURCE, one)];
   }
@@ -126,7 +128,7 @@ export class Reads {
    */
   #readOne(key: ResourceKey): ReadResult {
     const { project, type, id } = key;
-    const collection = this.#dictionaries.collections.find(project, type);
+    const collection = this.dictionaries.collections.find(project, type);
     if (collection === undefined) return { status: 'missing' };
     if (this.#contents.isCaching) {
       const row = (this.#oneState ??= this.#statements.read(ONE_STATE)).get(collection, id);
@@ -152,7 +154,7 @@ export class Reads {
 
   /** The current state, or the given version, of each key; undefined if it never existed. */
   statesOf(keys: readonly ResourceKey[]): readonly (State | undefined)[] {
-    const collections = keys.map(({ project, type }) => this.#dictionaries.collections.find(project, type));
+    const collections = keys.map(({ project, type }) => this.dictionaries.collections.find(project, type));
     const current = this.#currentStates(keys, collections);
     return keys.map(({ id, version }, index) => {
       if (version === undefined) return current[index];

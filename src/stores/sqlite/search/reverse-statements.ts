@@ -10,19 +10,16 @@ import type { Dictionaries } from '../rows/dictionary.js';
 
 /** The statements of searches by reference. Undefined if the parameter or the criteria match nothing. */
 export class ReverseStatements {
-  readonly #dialect: SqlDialect;
-  readonly #dictionaries: Dictionaries;
-
-  constructor(dialect: SqlDialect, dictionaries: Dictionaries) {
-    this.#dialect = dialect;
-    this.#dictionaries = dictionaries;
-  }
+  constructor(
+    private readonly dialect: SqlDialect,
+    private readonly dictionaries: Dictionaries,
+  ) {}
 
   /** The keys of the targets of a search by reference; undefined for unknown targets. */
   targetKeys({ project }: SearchQuery, targets: readonly ReferenceTarget[]): readonly (number | undefined)[] {
     return targets.map(({ type, id }) => {
-      const collection = this.#dictionaries.collections.find(project, type);
-      return collection === undefined ? undefined : this.#dictionaries.resources.find(collection, id);
+      const collection = this.dictionaries.collections.find(project, type);
+      return collection === undefined ? undefined : this.dictionaries.resources.find(collection, id);
     });
   }
 
@@ -69,7 +66,7 @@ export class ReverseStatements {
     targetKeys: readonly number[],
   ): Sql {
     const { offset, limit } = pageOf(query);
-    const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(this.#dialect.model, query) !== undefined;
+    const isPart = limit !== undefined || offset !== 0 || pageEdgeOf(this.dialect.model, query) !== undefined;
     const total = query.total === true && isPart ? sql`(SELECT count(*) ${referring})` : NULL;
     const page = sql`(SELECT json_group_array(content) FROM (${pageOfMatches(query, referring, scope)}))`;
     const guarded = (value: Sql): Sql => sql`CASE WHEN ${isNarrow} THEN ${value} END`;
@@ -78,7 +75,7 @@ export class ReverseStatements {
   }
 
   #scope({ project, type }: SearchQuery): RowScope {
-    return rowScope({ project, dialect: this.#dialect }, type);
+    return rowScope({ project, dialect: this.dialect }, type);
   }
 }
 

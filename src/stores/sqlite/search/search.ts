@@ -34,35 +34,27 @@ export interface KeyPage {
 /** Answers searches with version keys: `Contents` loads their resources. */
 export class Searches {
   readonly reverse: ReverseStatements;
-  readonly #statements: Statements;
-  readonly #guard: Guard;
-  readonly #snapshot: <Result>(work: () => Result) => Result;
   readonly #dialect: SqlDialect;
-  readonly #segments: ConnectionSegments;
 
   /** @param snapshot runs several statements on one consistent state */
   constructor(
     model: FhirModel,
-    statements: Statements,
+    private readonly statements: Statements,
     dictionaries: Dictionaries,
-    guard: Guard,
-    snapshot: <Result>(work: () => Result) => Result,
-    segments: ConnectionSegments,
+    private readonly guard: Guard,
+    private readonly snapshot: <Result>(work: () => Result) => Result,
+    private readonly segments: ConnectionSegments,
   ) {
-    this.#segments = segments;
-    this.#snapshot = snapshot;
-    this.#statements = statements;
-    this.#guard = guard;
     this.#dialect = sqliteDialect(model, dictionaries);
     this.reverse = new ReverseStatements(this.#dialect, dictionaries);
   }
 
   /** One page of the matches. */
   search(query: SearchQuery): KeyPage {
-    if (query.total === true) return this.#snapshot(() => this.#search(this.#prepare(query)));
+    if (query.total === true) return this.snapshot(() => this.#search(this.#prepare(query)));
     const search = this.#prepare(query);
     const keys = this.#shortPage(search);
-    return keys === undefined ? this.#snapshot(() => this.#search(search)) : { keys };
+    return keys === undefined ? this.snapshot(() => this.#search(search)) : { keys };
   }
 
   /** See docs/internals/index.md for the ways to a page. */
@@ -70,10 +62,10 @@ export class Searches {
     const { query, scope } = search;
     const isCounted = query.total === true;
     if (scope.collection === undefined) return isCounted ? { keys: [], total: 0 } : { keys: [] };
-    const finder = new PageFinder(search, this.#statements, this.#guard);
+    const finder = new PageFinder(search, this.statements, this.guard);
     const short = search.page.limit === 0 ? [] : (this.#shortPage(search) ?? finder.byShortWalk());
     if (short !== undefined) return isCounted ? { keys: short, total: this.#total(search, short) } : { keys: short };
-    const found = this.#segments.search(query);
+    const found = this.segments.search(query);
     const keys = found?.ids === undefined ? finder.byAnyWay() : this.#keysOf(found.ids, scope.collection);
     return isCounted ? { keys, total: found?.total ?? this.#total(search, keys) } : { keys };
   }
@@ -81,36 +73,36 @@ export class Searches {
   /** Undefined if other ways may be shorter. */
   #shortPage(search: PreparedSearch): readonly number[] | undefined {
     if (search.page.limit === 0 || search.scope.collection === undefined) return undefined;
-    return shortPage(search, this.#statements);
+    return shortPage(search, this.statements);
   }
 
   #keysOf(ids: readonly string[], collection: SqlValue): readonly number[] {
-    const rows = this.#statements.read(READ_CONTENTS).all(JSON.stringify(ids), collection) as readonly [number][];
+    const rows = this.statements.read(READ_CONTENTS).all(JSON.stringify(ids), collection) as readonly [number][];
     return rows.map(([content]) => content);
   }
 
   #prepare(query: SearchQuery): PreparedSearch {
-    return new PreparedSearch(query, this.#scope(query), this.#statements);
+    return new PreparedSearch(query, this.#scope(query), this.statements);
   }
 
   /** The number of all matches. PERF (scale): the length of an uncut page is the total. */
   #total(search: PreparedSearch, keys: readonly number[]): number {
     if (isUncut(search, keys)) return search.page.offset + keys.length;
     if (search.conditions.some(({ test }) => test === FALSE)) return 0;
-    return this.#countBySegments(search) ?? (this.#statements.get(countStatement(search))![0] as number);
+    return this.#countBySegments(search) ?? (this.statements.get(countStatement(search))![0] as number);
   }
 
   /** Undefined if a statement counts. */
   #countBySegments({ narrow, query }: PreparedSearch): number | undefined {
     if (narrow !== undefined) return undefined;
-    return this.#segments.search({ ...query, limit: 0, offset: 0, after: undefined, before: undefined })?.total;
+    return this.segments.search({ ...query, limit: 0, offset: 0, after: undefined, before: undefined })?.total;
   }
 
   /** The first match as `Type/id`; undefined for none. */
   firstMatch(query: SearchQuery): string | undefined {
     const scope = this.#scope(query);
     const where = inPlan(this.#plan(query, scope), scope);
-    const row = this.#statements.get(sql`SELECT r0.id FROM resource r0 WHERE ${where} ORDER BY r0.id LIMIT 1`);
+    const row = this.statements.get(sql`SELECT r0.id FROM resource r0 WHERE ${where} ORDER BY r0.id LIMIT 1`);
     return row === undefined ? undefined : referenceTo(query.type, row[0] as string);
   }
 
@@ -147,13 +139,13 @@ export class Searches {
   /** The page of a target with very many references. */
   #searchReferring(query: SearchQuery, parameter: string, { type, id }: ReferenceTarget): KeyPage {
     const refers: Criteria = { kind: 'match', parameter, test: { kind: 'reference', types: [type], id } };
-    return this.#snapshot(() => this.#search(this.#prepare({ ...query, criteria: and([refers, query.criteria]) })));
+    return this.snapshot(() => this.#search(this.#prepare({ ...query, criteria: and([refers, query.criteria]) })));
   }
 
   /** @returns undefined for an empty page, and for a target with so many references that it needs a separate search */
   #pageWithTexts(query: SearchQuery, parameter: string, target: number): KeyPage | undefined {
     const statement = this.reverse.oneReference(query, parameter, target);
-    const rows = (statement === undefined ? [] : this.#statements.all(statement)) as readonly PageRow[];
+    const rows = (statement === undefined ? [] : this.statements.all(statement)) as readonly PageRow[];
     if (rows.length === 0) return undefined;
     const inOrder = pageEdgeOf(this.#dialect.model, query)?.before === true ? rows.toReversed() : rows;
     const keys = inOrder.map((row) => row[5]);
@@ -166,7 +158,7 @@ export class Searches {
     const { offset, limit } = pageOf(query);
     const edge = pageEdgeOf(this.#dialect.model, query);
     const pages = new Map<number, KeyPage | undefined>();
-    for (const [target, contents, total] of statement === undefined ? [] : this.#statements.all(statement)) {
+    for (const [target, contents, total] of statement === undefined ? [] : this.statements.all(statement)) {
       if (contents === null) {
         pages.set(target as number, undefined);
         continue;
@@ -183,7 +175,7 @@ export class Searches {
   explain(query: SearchQuery): readonly ExplainedStatement[] {
     const search = this.#prepare(query);
     if (search.scope.collection === undefined) return [];
-    return this.#snapshot(() => {
+    return this.snapshot(() => {
       const { page, isCounted } = query.limit === 0 ? { page: undefined, isCounted: false } : this.#explainPage(search);
       const counts = query.total !== true || isCounted ? [] : [this.#explainCount(search)];
       return page === undefined ? counts : [page, ...counts];
@@ -197,12 +189,12 @@ export class Searches {
       const page = { way: 'collect', statement: short } as const;
       return { page, isCounted: isUncut(search, this.#shortPage(search)!) };
     }
-    const finder = new PageFinder(search, this.#statements, this.#guard);
+    const finder = new PageFinder(search, this.statements, this.guard);
     const walked = finder.byShortWalk();
     if (walked !== undefined) {
       return { page: { way: 'walk', statement: finder.walkStatement()! }, isCounted: isUncut(search, walked) };
     }
-    const bySegments = this.#segments.search(search.query)?.ids !== undefined;
+    const bySegments = this.segments.search(search.query)?.ids !== undefined;
     return { page: bySegments ? BY_SEGMENTS : finder.anyStatement(), isCounted: bySegments };
   }
 
@@ -215,7 +207,7 @@ export class Searches {
   }
 
   #plan({ criteria }: SearchQuery, scope: RowScope): RowPlan {
-    return planRows(criteria, scope, chooseScan(this.#statements));
+    return planRows(criteria, scope, chooseScan(this.statements));
   }
 }
 

@@ -16,18 +16,17 @@ import { TUNING } from '../scans/tuning.js';
 
 /** The segments of a file, as a connection sees them. */
 export class ConnectionSegments extends StoreSegments<SqliteSegmentPort> {
-  readonly #source: SegmentSource;
-  readonly #guard: Guard;
   needs: SegmentNeeds = NO_WORK;
   /** The search that gave up last, because it took long. */
   #interrupted: { readonly project: string; readonly asked: SegmentQuery } | undefined;
   /** What was made before erasures, each of exactly these resources. */
   readonly #prepared = new Set<{ readonly name: string; readonly erasure: PreparedErasure }>();
 
-  constructor(source: SegmentSource, guard: Guard) {
+  constructor(
+    private readonly source: SegmentSource,
+    private readonly guard: Guard,
+  ) {
     super(source.model, (project) => new SqliteSegmentPort(project, source, () => TUNING.maxWritten));
-    this.#source = source;
-    this.#guard = guard;
   }
 
   /**
@@ -47,7 +46,7 @@ export class ConnectionSegments extends StoreSegments<SqliteSegmentPort> {
   }
 
   #run<Result>(steps: Ask<SegmentPort, Result>, port: SqliteSegmentPort): Result {
-    return runNow(steps, port, () => this.#guard.check());
+    return runNow(steps, port, () => this.guard.check());
   }
 
   /**
@@ -75,18 +74,18 @@ export class ConnectionSegments extends StoreSegments<SqliteSegmentPort> {
   }
 
   upkeepPort(project: string): SqliteSegmentPort {
-    return new SqliteSegmentPort(project, this.#source);
+    return new SqliteSegmentPort(project, this.source);
   }
 
   /** All types of the file. */
   types(): readonly { readonly project: string; readonly type: string; readonly list: string | null }[] {
-    const rows = this.#source.statements.read(LIST_TYPES).all() as readonly TypeRow[];
+    const rows = this.source.statements.read(LIST_TYPES).all() as readonly TypeRow[];
     return rows.map(([project, type, list]) => ({ project, type, list }));
   }
 
   /** Undefined if this process must not change the segments of the type. */
   progressOf({ project, type }: DueType, mostWritten: number): Progress | undefined {
-    const { statements, dialect, status } = this.#source;
+    const { statements, dialect, status } = this.source;
     const collection = dialect.collection(project, type) as number | undefined;
     if (collection === undefined || !status.isOurs) return undefined;
     const row = statements.read(READ_PROGRESS).get(mostWritten, collection) as ProgressRow | undefined;
@@ -97,7 +96,7 @@ export class ConnectionSegments extends StoreSegments<SqliteSegmentPort> {
 
   /** Removes the list of a type, if it is still the same. */
   drop(project: string, type: string, list: string): void {
-    const { database, statements, status, dialect } = this.#source;
+    const { database, statements, status, dialect } = this.source;
     const collection = dialect.collection(project, type) as number;
     inTransaction(database, () => {
       assertNotOvertaken(statements, status);
@@ -120,7 +119,7 @@ export class ConnectionSegments extends StoreSegments<SqliteSegmentPort> {
     const ids = keys.map(({ id }) => id);
     const prepared = [...this.#prepared].find((one) => one.name === name);
     const steps = unlessDamaged(this.upkeep.erase(type, ids, prepared?.erasure));
-    if (this.#run(steps, port) !== true) removeSegments(this.#source.statements, collection);
+    if (this.#run(steps, port) !== true) removeSegments(this.source.statements, collection);
   }
 
   /** Builds the segments of a file again and compares them. @returns the types of which some segment is wrong */

@@ -42,16 +42,16 @@ export interface SegmentSource {
 
 /** The segments of a project in the file. */
 export class SqliteSegmentPort implements SyncPort<SegmentPort> {
-  readonly #project: string;
-  readonly #source: SegmentSource;
   readonly #maxWritten: () => number;
   /** The list of each type that was read last. */
   readonly #lists = new Map<number, SegmentList>();
 
   /** @param maxWritten with more writes since its list was made, a type has no list */
-  constructor(project: string, source: SegmentSource, maxWritten = (): number => Infinity) {
-    this.#project = project;
-    this.#source = source;
+  constructor(
+    private readonly project: string,
+    private readonly source: SegmentSource,
+    maxWritten = (): number => Infinity,
+  ) {
     this.#maxWritten = maxWritten;
   }
 
@@ -66,7 +66,7 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
   }
 
   rows(keys: readonly RowKey[]): readonly (Uint8Array | undefined)[] {
-    const statement = this.#source.statements.read(READ_ROW);
+    const statement = this.source.statements.read(READ_ROW);
     return keys.map(({ segment, name }) => {
       const [data, sum] = (statement.get(segment, name) ?? []) as [data?: unknown, sum?: unknown];
       return data instanceof Uint8Array && crc32(data) === sum ? data : undefined;
@@ -74,24 +74,24 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
   }
 
   resources(type: string, ids: readonly string[]): readonly IndexedResource[] {
-    return this.#indexed(this.#source.statements.read(READ_RESOURCES).all(JSON.stringify(ids), this.#key(type)));
+    return this.#indexed(this.source.statements.read(READ_RESOURCES).all(JSON.stringify(ids), this.#key(type)));
   }
 
   resourcesAfter(type: string, id: string | undefined, limit: number): readonly IndexedResource[] {
-    return this.#indexed(this.#source.statements.read(NEXT_RESOURCES).all(this.#key(type), id ?? '', limit));
+    return this.#indexed(this.source.statements.read(NEXT_RESOURCES).all(this.#key(type), id ?? '', limit));
   }
 
   /** Texts take as long to index as their index rows take to read, and are in fewer pages. */
   #indexed(rows: readonly unknown[]): readonly IndexedResource[] {
     return (rows as readonly ResourceRow[]).map((row) => {
       const { resource } = parseKept(row);
-      return { id: row[5], lastUpdated: row[2], entries: indexEntries(this.#source.model, resource) };
+      return { id: row[5], lastUpdated: row[2], entries: indexEntries(this.source.model, resource) };
     });
   }
 
   matching(type: string, criteria: Criteria, ids: readonly string[]): readonly string[] {
-    const { dialect, statements } = this.#source;
-    const scope = rowScope({ project: this.#project, dialect }, type);
+    const { dialect, statements } = this.source;
+    const scope = rowScope({ project: this.project, dialect }, type);
     const test = allOf([isCurrent(scope), rowCondition(criteria, scope)]);
     const statement = sql`SELECT r0.id FROM json_each(${JSON.stringify(ids)}) j
       CROSS JOIN resource r0 ON r0.collection = ${this.#key(type)} AND r0.id = j.value WHERE ${test}`;
@@ -100,7 +100,7 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
 
   /** Within the transaction that erases, or else in one of its own. */
   write(type: string, change: SegmentChange): boolean {
-    const { database, statements, status } = this.#source;
+    const { database, statements, status } = this.source;
     if (database.inTransaction) return this.#write(type, change);
     return inTransaction(database, () => {
       assertNotOvertaken(statements, status);
@@ -109,7 +109,7 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
   }
 
   #write(type: string, { expected, list, added, dropped, covered }: SegmentChange): boolean {
-    const { statements } = this.#source;
+    const { statements } = this.source;
     const collection = this.#collection(type);
     if (collection === undefined) return false;
     if (listIdOf(statements, collection) !== expected) return false;
@@ -131,7 +131,7 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
 
   /** The codes of tokens that have a set among rows with these names, with the keys of their parameters. */
   #frequentCodes(type: string, collection: number, names: readonly string[]): readonly (readonly [number, string])[] {
-    const { dialect, model } = this.#source;
+    const { dialect, model } = this.source;
     return names.flatMap((name) => {
       const { run, text } = setOfName(name) ?? {};
       if (run === undefined || text === undefined || String(tablesOf(model, type, run)) !== 'token') return [];
@@ -141,11 +141,11 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
   }
 
   #list(collection: number): SegmentList | undefined {
-    const id = listIdOf(this.#source.statements, collection);
+    const id = listIdOf(this.source.statements, collection);
     if (id === undefined) return undefined;
     const known = this.#lists.get(collection);
     if (known?.id === id) return known;
-    const [text, sum] = this.#source.statements.read(READ_LIST).get(collection) as [unknown, unknown];
+    const [text, sum] = this.source.statements.read(READ_LIST).get(collection) as [unknown, unknown];
     if (typeof text !== 'string' || crc32(text) !== sum) throw damaged();
     const list = listOf(text);
     this.#lists.set(collection, list);
@@ -154,12 +154,12 @@ export class SqliteSegmentPort implements SyncPort<SegmentPort> {
 
   #written(collection: number): readonly WrittenResource[] {
     const most = this.#maxWritten() === Infinity ? -1 : this.#maxWritten() + 1;
-    const rows = this.#source.statements.read(LIST_WRITTEN).all(collection, most) as readonly [string, number][];
+    const rows = this.source.statements.read(LIST_WRITTEN).all(collection, most) as readonly [string, number][];
     return rows.map(([id, stamp]) => ({ id, stamp }));
   }
 
   #collection(type: string): number | undefined {
-    return this.#source.dialect.collection(this.#project, type) as number | undefined;
+    return this.source.dialect.collection(this.project, type) as number | undefined;
   }
 
   #key(type: string): number {

@@ -17,13 +17,11 @@ export function madeAhead(make: () => AsyncGenerator<WritePart>): () => AsyncIte
 }
 
 class EarlyParts {
-  readonly #source: AsyncGenerator<WritePart>;
   readonly #made: WritePart[] = [];
   readonly #filled: Promise<void>;
   #isTaken = false;
 
-  constructor(source: AsyncGenerator<WritePart>) {
-    this.#source = source;
+  constructor(private readonly source: AsyncGenerator<WritePart>) {
     this.#filled = this.#fill();
     // The error reaches the caller when the parts are taken.
     this.#filled.catch(() => undefined);
@@ -33,12 +31,12 @@ class EarlyParts {
     this.#isTaken = true;
     await this.#filled;
     for (let part = this.#made.shift(); part !== undefined; part = this.#made.shift()) yield part;
-    yield* this.#source;
+    yield* this.source;
   }
 
   async #fill(): Promise<void> {
     for (let size = 0; size < THREAD_TUNING.ahead && !this.#isTaken;) {
-      const { done, value } = await this.#source.next();
+      const { done, value } = await this.source.next();
       if (done === true) return;
       this.#made.push(value);
       size += sizeOf(value);

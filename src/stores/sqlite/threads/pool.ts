@@ -13,9 +13,6 @@ export type NewThreadData = () => Omit<ThreadData, 'calls'>;
 
 /** Threads of one kind, started when they are needed. Tasks wait in the order of their arrival. */
 export class ThreadPool implements ThreadOwner {
-  readonly #program: () => Promise<string>;
-  readonly #data: NewThreadData;
-  readonly #size: number;
   readonly #threads = new Set<Thread>();
   readonly #idle: Thread[] = [];
   readonly #queue: Task[] = [];
@@ -28,11 +25,11 @@ export class ThreadPool implements ThreadOwner {
   #between: (() => void)[] = [];
 
   /** @param size maximum number of threads at a time */
-  constructor(program: () => Promise<string>, data: NewThreadData, size: number) {
-    this.#program = program;
-    this.#data = data;
-    this.#size = size;
-  }
+  constructor(
+    private readonly program: () => Promise<string>,
+    private readonly data: NewThreadData,
+    private readonly size: number,
+  ) {}
 
   /** True if a thread exists or is starting. */
   get hasThread(): boolean {
@@ -134,7 +131,7 @@ export class ThreadPool implements ThreadOwner {
 
   async #dispatch(): Promise<void> {
     try {
-      this.#text ??= await this.#program();
+      this.#text ??= await this.program();
     } catch (cause) {
       this.#fail(cause);
     }
@@ -163,10 +160,10 @@ export class ThreadPool implements ThreadOwner {
   }
 
   #start(text: string): Thread | undefined {
-    const mostAtWork = 2 * this.#size;
-    if (this.#threads.size >= this.#size || this.#threads.size + this.#givenUp.size >= mostAtWork) return undefined;
+    const mostAtWork = 2 * this.size;
+    if (this.#threads.size >= this.size || this.#threads.size + this.#givenUp.size >= mostAtWork) return undefined;
     try {
-      const thread = new Thread(text, this.#data(), this);
+      const thread = new Thread(text, this.data(), this);
       this.#threads.add(thread);
       return thread;
     } catch (cause) {

@@ -35,7 +35,6 @@ interface Taken {
  */
 export class Thread {
   readonly #worker: Worker;
-  readonly #owner: ThreadOwner;
   readonly #calls: CallState;
   /** The task that it works on. */
   #first: Taken | undefined;
@@ -48,9 +47,12 @@ export class Thread {
   #hasEnded = false;
   #cause: unknown;
 
-  constructor(program: string, data: Omit<ThreadData, 'calls'>, owner: ThreadOwner) {
+  constructor(
+    program: string,
+    data: Omit<ThreadData, 'calls'>,
+    private readonly owner: ThreadOwner,
+  ) {
     const workerData: ThreadData = { ...data, calls: CallState.newMemory() };
-    this.#owner = owner;
     this.#calls = new CallState(workerData.calls);
     // The thread gets no loaders and no variables of the host. PERF (import-rate): not imported, because that takes 1 ms, and most
     // processes need no thread soon after their start.
@@ -118,7 +120,7 @@ export class Thread {
     const call = task.isSettled ? ({ kind: 'nothing' } as const) : task.call;
     task.isSent = true;
     this.#post({ id, left: task.left, call });
-    this.#owner.onSent();
+    this.owner.onSent();
   }
 
   /** Settles when the task before is over; never if the thread ends before. */
@@ -142,8 +144,8 @@ export class Thread {
     else if (this.#calls.isCancelled(answer.id) && answer.error.code === 'aborted') {
       task.reject(task.ending());
     } else task.reject(receiveError(answer.error));
-    if (this.isIdle) this.#owner.onIdle(this);
-    else if (this.canReceive) this.#owner.onSent();
+    if (this.isIdle) this.owner.onIdle(this);
+    else if (this.canReceive) this.owner.onSent();
   }
 
   /** Removes the first task; the second takes its place. */
@@ -178,7 +180,7 @@ export class Thread {
     }
     this.#release();
     task.reject(task.ending());
-    this.#owner.onGivenUp(this);
+    this.owner.onGivenUp(this);
     void this.#worker.terminate();
   }
 
@@ -191,7 +193,7 @@ export class Thread {
       return taken.task;
     });
     this.#first = this.#second = undefined;
-    this.#owner.onEnd(this, tasks, this.#started, this.#cause);
+    this.owner.onEnd(this, tasks, this.#started, this.#cause);
   }
 }
 
