@@ -1,4 +1,4 @@
-import { secretFields } from '../fhir/resources-inside.js';
+import { secretFields } from '../fhir/resource.js';
 import { getOrCreate, oncePer } from '../platform/collections.js';
 import { SERVER_SCOPE } from '../store/resource-key.js';
 import { assertNotEnded, type Caller, type ServerCaller, type SystemCaller } from './caller.js';

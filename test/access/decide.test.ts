@@ -11,7 +11,7 @@ import {
 import { OPERATORS_FIELDS } from '../../src/access/policy/default-rules.js';
 import { ruleInteractions } from '../../src/access/policy/policy-grant.js';
 import { ALL_INTERACTIONS, READ_INTERACTIONS, unrestrictedRule, type AccessRule } from '../../src/access/rule.js';
-import { secretFields } from '../../src/fhir/resources-inside.js';
+import { secretFields } from '../../src/fhir/resource.js';
 
 const SOME: Criteria = { kind: 'id', ids: ['a'] };
 const rule = (more: Partial<AccessRule> = {}): AccessRule => ({ ...unrestrictedRule('rule'), ...more });

@@ -10,7 +10,7 @@ import {
 } from '../../src/index.js';
 import { R4 } from '../../src/store.js';
 import { coveredByWildcard, isClientType, isProtected } from '../../src/access/fields/administrative-types.js';
-import { secretFields } from '../../src/fhir/resources-inside.js';
+import { secretFields } from '../../src/fhir/resource.js';
 import { codeOf, overStores, repositoryOf, signedIn, system } from '../repository/harness.js';
 
 /** Names that secrets have. Single letters are the parts of a private key. */

@@ -3,8 +3,15 @@ import { copyElement, copyObject } from '../../fhir/json/decimal-texts.js';
 import { sameJson } from '../../fhir/json/copy-json.js';
 import { hasDecimalText } from '../../fhir/json/stringify-json.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { INLINE_HEADS, inlineNames, secretFields } from '../../fhir/resources-inside.js';
+import {
+  type AnyResource,
+  elementsOf,
+  INLINE_HEADS,
+  inlineNames,
+  isJsonObject,
+  type JsonObject,
+  secretFields,
+} from '../../fhir/resource.js';
 import { oncePer } from '../../platform/collections.js';
 import type { AccessRules } from '../rule.js';
 import { hasField, headOf, withElementsOf } from './hidden-fields.js';

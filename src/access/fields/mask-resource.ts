@@ -1,6 +1,13 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { elementsOf, isJsonObject, type AnyResource, type JsonObject } from '../../fhir/resource.js';
-import { INLINE_HEADS, INLINE_INSIDE, secretFields } from '../../fhir/resources-inside.js';
+import {
+  type AnyResource,
+  elementsOf,
+  INLINE_HEADS,
+  INLINE_INSIDE,
+  isJsonObject,
+  type JsonObject,
+  secretFields,
+} from '../../fhir/resource.js';
 import { oncePer } from '../../platform/collections.js';
 import { READ_INTERACTIONS, type AccessRule, type AccessRules } from '../rule.js';
 import { covers, type HiddenInside, withoutFields } from './hidden-fields.js';

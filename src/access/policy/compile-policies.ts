@@ -3,8 +3,7 @@ import { FhirError } from '../../fhir/error.js';
 import { didYouMean, quote } from '../../fhir/messages.js';
 import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
 import { parseReference } from '../../fhir/reference.js';
-import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
-import { secretFields } from '../../fhir/resources-inside.js';
+import { isJsonObject, type JsonObject, secretFields } from '../../fhir/resource.js';
 import { inOneGo } from '../../platform/pace.js';
 import {
   and,

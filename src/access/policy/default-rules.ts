@@ -1,6 +1,6 @@
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { splitReference } from '../../fhir/reference.js';
-import { secretFields } from '../../fhir/resources-inside.js';
+import { secretFields } from '../../fhir/resource.js';
 import { ALL, type Criteria } from '../../search/criteria/criteria.js';
 import { coveredByWildcard } from '../fields/administrative-types.js';
 import {

@@ -1,7 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
-import { elementsOf, type AnyResource } from '../../fhir/resource.js';
-import { INLINE_HEADS } from '../../fhir/resources-inside.js';
+import { type AnyResource, elementsOf, INLINE_HEADS } from '../../fhir/resource.js';
 import { sha256Of } from '../../platform/crypto.js';
 import { childrenOf, expansionsIn, NONE, type Criteria } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';

@@ -5,8 +5,7 @@ import type {
   SearchParameterType,
 } from '../../fhir/model/definition-types.js';
 import { type FhirModel, perModel } from '../../fhir/model/fhir-model.js';
-import { type AnyResource, elementsOf, isJsonObject, type JsonObject } from '../../fhir/resource.js';
-import { inlineNames } from '../../fhir/resources-inside.js';
+import { type AnyResource, elementsOf, inlineNames, isJsonObject, type JsonObject } from '../../fhir/resource.js';
 import { compilePath, type Position, type Visitor } from './element-path.js';
 import type { IndexEntry } from './index-entry.js';
 import { compileExpression } from './index-expression.js';

@@ -1,6 +1,5 @@
 import type { Container } from '../../fhir/container.js';
-import { isJsonObject, type JsonObject } from '../../fhir/resource.js';
-import { INLINE_RESOURCES } from '../../fhir/resources-inside.js';
+import { INLINE_RESOURCES, isJsonObject, type JsonObject } from '../../fhir/resource.js';
 
 /** Visits the objects in a resource and in all resources inside it, each with the resource that it is in. */
 export function walkPlaces(
