@@ -9,7 +9,7 @@ import { selectionOf } from '../plan/estimate-cost.js';
 import type { SearchEdge, Selection, ConnectionEdgeField, ConnectionShape } from '../plan/plan.js';
 import { call, type Output, type SearchHole, type Run, type Waiting } from './run.js';
 import { type CursorPart, cutPage, neighbourOf, positionAt, type WindowedPage } from '../../interactions/pages.js';
-import { searchReferrers } from './find-by-business-key.js';
+import { searchReferrers } from './fill-references.js';
 import { projectResource } from './project.js';
 import { elementsOfSearches } from './read-elements.js';
 import { shapeItems } from './item-list.js';

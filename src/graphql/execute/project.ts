@@ -24,13 +24,13 @@ import {
   compileItems,
   compileReference,
   compileReverse,
+  extensionValues,
   itemsOf,
   shapedItems,
   type Writer,
 } from './item-list.js';
 import { completeHostValue } from './host/complete-host-value.js';
 import { hostError } from './host/host-leaf.js';
-import { extensionValues } from './item-filter.js';
 import { type CopyText, memberOf, OTHER, TEXTS } from './member.js';
 import { CANONICAL_TEXT } from './resolvable-reference.js';
 import type { Output, Run } from './run.js';

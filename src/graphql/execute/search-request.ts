@@ -29,7 +29,7 @@ import {
 import type { RunOptions } from './run.js';
 import { evaluateSingle, evaluateTexts, type Variables } from '../plan/arguments.js';
 import { argumentName } from '../schema/fields.js';
-import { pageNumber } from './item-filter.js';
+import { pageNumber } from './item-list.js';
 import type { Caller } from '../../access/caller.js';
 
 /** The search requested by a field's arguments or by a cursor. */

@@ -6,7 +6,7 @@ import { createParseContext } from '../../search/parse/parse-context.js';
 import { parseFilterIn } from '../../search/parse/filter/parse-filter.js';
 import { parseParameterIn } from '../../search/parse/parse-parameter.js';
 import { parseSort } from '../../search/parse/parse-search.js';
-import { itemTypeOf, pageNumber } from '../execute/item-filter.js';
+import { itemTypeOf, pageNumber } from '../execute/item-list.js';
 import type { Limits } from '../limits.js';
 import { evaluate, evaluateSingle, evaluateTexts, type Argument, type Variables } from '../plan/arguments.js';
 import type { ElementFilter, Location, HostValuePlan, PlannedField, SearchEdge, Selection } from '../plan/plan.js';

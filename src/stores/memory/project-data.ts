@@ -3,9 +3,8 @@ import type { SearchSubject, SearchWorld } from '../../search/evaluate/search-su
 import { referenceTo } from '../../fhir/reference.js';
 import { compareIds } from '../../search/evaluate/sort.js';
 import type { StringTest } from '../../search/criteria/value-test.js';
-import { getOrCreate, sorting } from '../../platform/collections.js';
+import { firstPlace, getOrCreate, sorting } from '../../platform/collections.js';
 import type { ReferenceTarget } from '../../store/resource-key.js';
-import { firstPlace } from '../first-place.js';
 import { SharedSteps } from '../../platform/shared-work.js';
 import { ProjectFeed } from './project-feed.js';
 import { STEP } from './time-limit.js';

@@ -1,10 +1,9 @@
-import { getOrCreate, sorting } from '../../platform/collections.js';
+import { firstPlace, getOrCreate, sorting } from '../../platform/collections.js';
 import { SharedSteps } from '../../platform/shared-work.js';
 import { type StringTest, wordParts } from '../../search/criteria/value-test.js';
 import type { SearchSubject } from '../../search/evaluate/search-subject.js';
 import { compareIds } from '../../search/evaluate/sort.js';
 import { fold } from '../../search/index/fold.js';
-import { firstPlace } from '../first-place.js';
 import { STEP } from './time-limit.js';
 
 /** The indexes of a type. The first search by a parameter makes its index, in steps. */

@@ -2,7 +2,7 @@ import { timeWindowOf } from '../../store/guards.js';
 import type { TypeHistoryEntry, TypeHistoryQuery } from '../../store/history.js';
 import { deletionOf, purgeBoundsOf, type PurgeRequest, type PurgeStep, type RemovalStep } from '../../store/removal.js';
 import type { CallTexts } from '../../store/text-budget.js';
-import { firstPlace } from '../first-place.js';
+import { firstPlace } from '../../platform/collections.js';
 import { storedVersion } from './commit.js';
 import type { ProjectData, TimelineEntry, Holding } from './project-data.js';
 

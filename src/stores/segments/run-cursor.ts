@@ -1,4 +1,4 @@
-import { firstPlace } from '../first-place.js';
+import { firstPlace } from '../../platform/collections.js';
 import { compareOrders } from './value.js';
 import type { PositionSet } from './position-set.js';
 import { firstAbove, LARGEST, SIZES, SMALLEST } from './run-format.js';

@@ -1,6 +1,6 @@
 import { nodeCrypto } from '../../platform/crypto.js';
 import { cutsCharacter } from '../../platform/texts.js';
-import { firstPlace } from '../first-place.js';
+import { firstPlace } from '../../platform/collections.js';
 import { ByteReader, bytesOf, ByteWriter, readSet, setBytes } from './bytes.js';
 import type { PositionSet } from './position-set.js';
 import { escapePart, isInterval, type RunKind } from './value.js';

@@ -9,7 +9,7 @@ import {
 } from '../../search/criteria/value-test.js';
 import { fitsDate, narrowerTypes, testValue } from '../../search/evaluate/test-value.js';
 import { fold } from '../../search/index/fold.js';
-import { firstPlace } from '../first-place.js';
+import { firstPlace } from '../../platform/collections.js';
 import { Matches } from './matches.js';
 import { type RunPart, SIZES } from './run-format.js';
 import type { Run } from './segment.js';

@@ -1,5 +1,4 @@
-import { firstPlace } from '../first-place.js';
-import { getOrCreate } from '../../platform/collections.js';
+import { firstPlace, getOrCreate } from '../../platform/collections.js';
 import { HEADER, type KnownParameters, type SegmentHeader } from './build-segment.js';
 import { PositionSet } from './position-set.js';
 import {
