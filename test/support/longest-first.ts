@@ -3,16 +3,20 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** These files run first. Vitest knows the durations of files from the last run, but not in a fresh clone. */
 const LONGEST = [
+  'test/stores/questions/component-pairs.test.ts',
   'test/stores/postgres/postgres.test.ts',
-  'test/frame/compiled.slow.test.ts',
   'test/stores/postgres/segments.slow.test.ts',
-  'test/graphql/hostile/hostile-corpus.slow.test.ts',
-  'test/examples/quickstart.slow.test.ts',
-  'test/stores/postgres/pages.slow.test.ts',
+  'test/bench/random-judge.slow.test.ts',
+  'test/stores/segments/random-trees.test.ts',
+  'test/stores/questions/values.test.ts',
+  'test/live/fold-property.test.ts',
+  'test/live/killed-deliveries.slow.test.ts',
+  'test/stores/questions/periods.test.ts',
+  'test/stores/postgres/details.slow.test.ts',
   'test/stores/sqlite/threads.slow.test.ts',
   'test/stores/sqlite/threads.test.ts',
+  'test/frame/compiled.slow.test.ts',
   'test/stores/sqlite/store.test.ts',
-  'test/access/non-interference.test.ts',
 ];
 
 /** The longest files first, so that no worker runs one at the end while the other is idle. */
