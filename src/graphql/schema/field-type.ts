@@ -1,12 +1,8 @@
 import type { ElementDefinition } from '../../fhir/model/definition-types.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import {
-  GraphQLFloat,
-  GraphQLID,
-  GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
-  GraphQLString,
   type GraphQLInputType,
   type GraphQLObjectType,
   type GraphQLOutputType,
@@ -37,35 +33,53 @@ export function typeOfField(field: TypedField, types: SchemaTypes): GraphQLOutpu
       const { type, value, array } = field.shape;
       return listIf(array, value === undefined ? types.output(type) : typeOfElement(value, types));
     }
-    case 'sibling':
-      return listIf(field.element.array, types.output(field.element.type === 'canonical' ? CANONICAL : 'Element'));
-    case 'resource-type':
-      return GraphQLString;
-    case 'cache-key':
-      return GraphQLID;
-    case 'resolve':
-      return types.output(RESOURCE);
-    case 'read':
-    case 'write':
-      return types.output(field.type);
-    case 'list':
-      return new GraphQLList(types.output(field.type));
-    case 'connection':
-      return types.output(`${field.type}Connection`);
-    case 'connection-part':
-      if (field.name === 'edges') return new GraphQLList(types.output(`${field.type}ConnectionEdge`));
-      return CURSORS.has(field.name) ? GraphQLString : GraphQLInt;
-    case 'changes':
-      return new GraphQLNonNull(types.output(`${field.type}Change`) as GraphQLObjectType);
-    case 'change-part':
-      if (field.name === 'resource') return types.output(field.type);
-      return new GraphQLNonNull(field.name === 'id' ? GraphQLID : GraphQLString);
-    case 'edge-part':
-      if (field.name === 'resource') return types.output(field.type);
-      return field.name === 'score' ? GraphQLFloat : GraphQLString;
     case 'host':
       return graphqlTypeOf(field.field.type, (name) => types.output(name));
+    default: {
+      const type = types.output(typeNameOf(field));
+      return isRequired(field) ? new GraphQLNonNull(type as GraphQLObjectType) : listIf(isList(field), type);
+    }
   }
+}
+
+/** A field that every service has beside the elements. */
+type OwnField = Exclude<TypedField, { readonly kind: 'element' | 'extension' | 'host' }>;
+
+/** The name of the type of a field, without its list. */
+export function typeNameOf(field: OwnField): string {
+  switch (field.kind) {
+    case 'sibling':
+      return field.element.type === 'canonical' ? CANONICAL : 'Element';
+    case 'resource-type':
+      return 'String';
+    case 'cache-key':
+      return 'ID';
+    case 'resolve':
+      return RESOURCE;
+    case 'read':
+    case 'write':
+    case 'list':
+      return field.type;
+    case 'connection':
+      return `${field.type}Connection`;
+    case 'connection-part':
+      return field.name === 'edges' ? `${field.type}ConnectionEdge` : CURSORS.has(field.name) ? 'String' : 'Int';
+    case 'changes':
+      return `${field.type}Change`;
+    case 'change-part':
+      return field.name === 'resource' ? field.type : field.name === 'id' ? 'ID' : 'String';
+    case 'edge-part':
+      return field.name === 'resource' ? field.type : field.name === 'score' ? 'Float' : 'String';
+  }
+}
+
+function isList(field: OwnField): boolean {
+  if (field.kind === 'sibling') return field.element.array;
+  return field.kind === 'list' || (field.kind === 'connection-part' && field.name === 'edges');
+}
+
+function isRequired(field: OwnField): boolean {
+  return field.kind === 'changes' || (field.kind === 'change-part' && field.name !== 'resource');
 }
 
 /**

@@ -13,8 +13,9 @@ import {
 } from '../graphql-js.js';
 import { plainTypeOf } from '../plain-variables.js';
 import { filterablePrimitive, isOffered, LIST_CONTROLS, SEARCH_CONTROLS } from '../schema/arguments.js';
-import { argumentName, CANONICAL, fieldsOf, reverseParameters } from '../schema/fields.js';
+import { argumentName, fieldsOf, reverseParameters } from '../schema/fields.js';
 import type { FieldDescriptor } from '../schema/fields.js';
+import { typeNameOf } from '../schema/field-type.js';
 import { hostOf } from '../schema/host/service-model.js';
 import { scalarOf } from '../schema/scalars.js';
 
@@ -23,8 +24,8 @@ import { scalarOf } from '../schema/scalars.js';
  * equal keys, with arguments that are literals or variables of GraphQL's own scalars. Any other document is checked by
  * the rules.
  *
- * PERF (start): one walk without types takes a tenth of the time of the rules, which need not be loaded for it. A property test
- * holds that the rules find nothing in plain documents.
+ * PERF (start): the rules need not be loaded for it. The first answer of a process takes 1.23 times that of graphql-js with one
+ * field, and 1.69 times by the rules. A property test holds that the rules find nothing in plain documents.
  */
 export function isPlainDocument(model: FhirModel, { definitions }: DocumentNode, root: string): boolean {
   const [operation] = definitions;
@@ -96,19 +97,16 @@ class PlainCheck {
       case 'element':
         return this.#model.typeDefinition(field.element.type)?.kind === 'primitive' ? LEAF : field.element.type;
       case 'sibling':
-        return field.element.type === 'canonical' ? CANONICAL : 'Element';
       case 'resource-type':
       case 'cache-key':
-        return LEAF;
       case 'read':
       case 'list':
-        return field.type;
       case 'connection':
-        return `${field.type}Connection`;
       case 'connection-part':
-        return field.name === 'edges' ? `${field.type}ConnectionEdge` : LEAF;
-      case 'edge-part':
-        return field.name === 'resource' ? field.type : LEAF;
+      case 'edge-part': {
+        const name = typeNameOf(field);
+        return SCALARS.has(name) ? LEAF : name;
+      }
       default:
         return undefined;
     }
@@ -189,6 +187,7 @@ class PlainCheck {
 
 /** Not the name of any type. */
 const LEAF = '';
+const SCALARS: ReadonlySet<string> = new Set(['String', 'ID', 'Int', 'Float', 'Boolean']);
 const NONE: ReadonlySet<string> = new Set<string>();
 const ID_LITERALS: ReadonlySet<string> = new Set<string>([Kind.STRING, Kind.ENUM, Kind.INT, Kind.FLOAT]);
 const TEXT_LITERALS: ReadonlySet<string> = new Set<string>([...ID_LITERALS, Kind.BOOLEAN]);
