@@ -95,7 +95,7 @@ export class PostgresRefreshPort implements RefreshPort {
     } finally {
       // A change has removed the mark. Later ones are of other processes.
       await this.connections.run(sql`UPDATE fhirgraph_segment_list SET busy = NULL
-        WHERE ${of} AND busy = ${mark[0] as string}::text::timestamptz`);
+        WHERE ${of} AND busy = ${mark[0] as string}::text::timestamp with time zone`);
     }
   }
 
