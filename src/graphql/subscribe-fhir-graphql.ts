@@ -133,10 +133,7 @@ function open(subscription: Subscription, begun: string | Promise<string> | unde
     differs: (known, current) => !sameJsonText(shown(known), shown(current)),
   });
   return liveItems<FhirGraphqlResult>(stream, {
-    show: (batch) => {
-      const positions = positionsOf(stream, batch);
-      return answerBatch({ ...subscription, context: { ...context, caller: stream.caller } }, batch, positions);
-    },
+    show: (batch) => answerBatch({ ...subscription, context: { ...context, caller: stream.caller } }, batch),
     last: (error) => {
       reportError(error, context.onError);
       return { errors: [requestError(error)] };
@@ -145,14 +142,11 @@ function open(subscription: Subscription, begun: string | Promise<string> | unde
 }
 
 /** One result for each event, and one audit record for all. */
-function answerBatch(
-  subscription: Subscription,
-  batch: LiveBatch,
-  positions: readonly string[],
-): Promise<readonly FhirGraphqlResult[]> {
+function answerBatch(subscription: Subscription, batch: LiveBatch): Promise<readonly FhirGraphqlResult[]> {
   const { context, request } = subscription;
   return audited(context, 'graphql', async (record: AuditFacts) => {
     const trace = tracedBy(context, record);
+    const positions = positionsOf(batch.events, batch);
     const results: FhirGraphqlResult[] = [];
     for (const [index, event] of batch.events.entries()) {
       const extensions = { position: positions[index]! };

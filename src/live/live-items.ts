@@ -77,9 +77,9 @@ export function liveItems<Item>(
   return generator;
 }
 
-/** The position to continue after each event of a batch: only after the last one, nothing of the page is left. */
-export function positionsOf(stream: LiveStream, { events, from, position }: LiveBatch): readonly string[] {
-  return events.map((_, index) => stream.positionOf(index === events.length - 1 ? position : from));
+/** The position to continue after each item of a batch: only after the last one, nothing of the page is left. */
+export function positionsOf<Item>(items: readonly Item[], { from, position }: LiveBatch): readonly string[] {
+  return items.map((_, index) => (index === items.length - 1 ? position : from));
 }
 
 const OVER = { done: true, value: undefined } as const;

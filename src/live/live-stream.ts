@@ -4,8 +4,10 @@ import type { IndexedVersion, VersionView } from '../access/read/version-view.js
 import { renewCaller, timeLeft } from '../access/sign-in/sign-in.js';
 import { assertSession } from '../access/sign-in/session.js';
 import type { FhirError } from '../fhir/error.js';
+import { splitReference } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { eitherSignal, MAX_DELAY_MS, pause } from '../platform/runtime.js';
+import type { ResourceKey } from '../store/resource-key.js';
 import type { ResourceStore } from '../store/store.js';
 import { readVersions } from './changed-resources.js';
 import { liveEvent, type LiveEvent } from './live-event.js';
@@ -29,10 +31,7 @@ interface StreamOptions {
   readonly shows: string;
   /** Whether a reader who knows one version learns anything from the other. */
   differs(known: AnyResource, current: AnyResource): boolean;
-  /**
-   * What {@link LiveStream.positionOf} gave, to begin after it; a promise for a position of the feed. Default: the position
-   * at the call.
-   */
+  /** The position to begin after; a promise for one that was asked for before. Default: the position at the call. */
   readonly after?: string | Promise<string> | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly limits?: { readonly streams?: StreamLimitOptions | undefined } | undefined;
@@ -50,9 +49,7 @@ export class LiveStream implements FeedStream {
   readonly #signal: AbortSignal | undefined;
   readonly #gone = new AbortController();
   readonly #stop = (): void => this.end();
-  /** Positions that a member gets begin with its rights: with others, it could get ids that it never knew. */
-  readonly #mark: string;
-  readonly #isOwn: boolean;
+  readonly #isContinued: boolean;
   #position: string | Promise<string>;
   #isConfirmed = false;
   /** Set while the reader waits at the head. */
@@ -75,9 +72,8 @@ export class LiveStream implements FeedStream {
     this.store = store;
     this.#feed = LiveFeed.of(store, view.project);
     this.#feed.open(this);
-    this.#mark = view.rights === undefined ? '' : `${view.rights}.`;
-    this.#isOwn = typeof after !== 'string' || after.startsWith(this.#mark);
-    this.#position = typeof after === 'string' ? after.slice(this.#mark.length) : (after ?? this.#feed.now());
+    this.#isContinued = typeof after === 'string';
+    this.#position = after ?? this.#feed.now();
     // A failure is the reader's, who may not be there yet.
     if (this.#position instanceof Promise) this.#position.catch(() => undefined);
     this.#signal = signal;
@@ -105,11 +101,6 @@ export class LiveStream implements FeedStream {
     }
     if (this.#end.error !== undefined) throw this.#end.error;
     return undefined;
-  }
-
-  /** A position of the feed, for the reader of the stream. */
-  positionOf(position: string): string {
-    return `${this.#mark}${position}`;
   }
 
   get isEnded(): boolean {
@@ -196,11 +187,33 @@ export class LiveStream implements FeedStream {
       if (now === undefined) throw rightsChanged();
       this.caller = now;
     }
-    if (!this.#isOwn) throw reset('its position is not of this caller, or its rights were others then');
     if (isPending(this, await this.store.pendingParameters?.(this.view.project))) {
       throw reset('a search parameter of it is being re-indexed');
     }
+    if (this.#isContinued) await this.#assertSameRights(await this.#position);
     this.#isConfirmed = true;
+  }
+
+  /**
+   * With the rights of now, what came and went under other rules would be a `leave` of something that the member never knew. The
+   * feed tells whether the rights are those of the position: a client could forge a mark in it.
+   */
+  async #assertSameRights(position: string): Promise<void> {
+    const { caller, store, view } = this;
+    if (caller.kind !== 'member') return;
+    const profile = splitReference(caller.profile);
+    const isDeciding = ({ type, id }: ResourceKey): boolean =>
+      type === MEMBERSHIP ? id === caller.membership : type !== profile.type || id === profile.id;
+    const types = [...new Set([MEMBERSHIP, profile.type, ...RULES])];
+    // What is above projects has a feed of its own.
+    let isSame = view.project === caller.project;
+    for (let [from, isLast] = [position, false]; isSame && !isLast;) {
+      const page = await store.changes!({ project: caller.project, after: from, types });
+      isSame = !page.isReset && !page.changes.some(({ key }) => isDeciding(key));
+      isLast = page.position === from;
+      from = page.position;
+    }
+    if (!isSame) throw reset('its position is not known, or what decides the rights of its reader was written since');
   }
 
   /** Ends the stream at the moment at which the caller's access ends. */
@@ -221,6 +234,11 @@ export class LiveStream implements FeedStream {
     this.#timer = setTimeout(check, Math.max(0, Math.min(left, MAX_DELAY_MS)));
   }
 }
+
+const MEMBERSHIP = 'ProjectMembership';
+
+/** Access policies, and the definitions of the codes that they may name. */
+const RULES = ['AccessPolicy', 'CodeSystem', 'ValueSet'];
 
 /** After a failure of the store that may pass, in milliseconds. */
 const RETRY_MS = 1_000;

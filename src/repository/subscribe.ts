@@ -35,7 +35,7 @@ export function subscribe<Type extends ResourceType>(
       interact('search', { type }, async (facts, session) => {
         facts.parameters = auditedParameters(store.model, type, query);
         facts.results = batch.events.length;
-        const positions = positionsOf(stream, batch);
+        const positions = positionsOf(batch.events, batch);
         return batch.events.map(({ event, id, resource, stored }, index) => {
           const position = positions[index]!;
           if (resource === undefined) return { event, id, position };

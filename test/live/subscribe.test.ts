@@ -180,14 +180,23 @@ describe('positions', () => {
       await expect(subscribed(caller, position).next()).rejects.toMatchObject({ code: 'reset' });
     });
 
-    test('are a reset for others, and so are theirs for the member', async () => {
+    test('are a reset after rules that were others meanwhile, in each session', async () => {
       const { caller, position } = await begun();
-      await expect(subscribed(systemCaller('clinic'), position).next()).rejects.toMatchObject({ code: 'reset' });
-      const plainPosition = (await store.changes({ project: 'clinic' })).position;
-      await expect(subscribed(caller, plainPosition).next()).rejects.toMatchObject({ code: 'reset' });
-      const trusted = subscribed(systemCaller('clinic'), plainPosition);
-      await repository.update(observation('o3'));
-      expect((await take(trusted, 1)).map(short)).toEqual(['enter o3@1']);
+      const policy = await repository.read('AccessPolicy', 'policy-0');
+      await repository.update({ ...policy, ...rule('final,preliminary') } as typeof policy);
+      await repository.update(policy);
+      await expect(subscribed(caller, position).next()).rejects.toMatchObject({ code: 'reset' });
+      await expect(
+        subscribed(await signIn(store, { membership: 'member-clinic' }), position).next(),
+      ).rejects.toMatchObject({ code: 'reset' });
+    });
+
+    test('are positions of the feed, so that nobody can forge more than an older one', async () => {
+      const { position } = await begun();
+      const trusted = subscribed(systemCaller('clinic'), position);
+      expect((await take(trusted, 1)).map(short)).toEqual(['enter o2@1']);
+      const { changes } = await store.changes({ project: 'clinic', after: position });
+      expect(changes.map(({ key }) => key.id)).toEqual(['never', 'never', 'o2']);
     });
   });
 

@@ -1,7 +1,6 @@
 import { FhirError } from '../../fhir/error.js';
 import type { FhirModel } from '../../fhir/model/fhir-model.js';
 import { type AnyResource, elementsOf, INLINE_HEADS } from '../../fhir/resource.js';
-import { sha256Of } from '../../platform/crypto.js';
 import { childrenOf, expansionsIn, NONE, type Criteria } from '../../search/criteria/criteria.js';
 import { matches } from '../../search/evaluate/match.js';
 import { EMPTY_WORLD, type SearchSubject } from '../../search/evaluate/search-subject.js';
@@ -31,8 +30,6 @@ export interface VersionView {
   readonly criteria: Criteria;
   /** Equal for views that show the same of each version without resources inside it. */
   readonly key: string;
-  /** A hash of the member and its rules for the type, the same in every process; undefined for trusted code. */
-  readonly rights: string | undefined;
   /** The version as the caller sees it; undefined if the search would not find it. */
   show(version: IndexedVersion): AnyResource | undefined;
 }
@@ -61,14 +58,11 @@ export function versionView(
   const grants = (rule: AccessRule, subject: SearchSubject): boolean => matches(rule.criteria, subject, EMPTY_WORLD);
   const masks = isAlike ? rules.slice(0, 1) : apart;
   const project = homeOf(type, caller);
-  const granted =
-    caller.kind === 'member' ? [caller.membership, rules.map((rule) => [rule.hidden, rule.criteria])] : null;
   return {
     project,
     type,
     criteria,
     key: JSON.stringify([project, type, criteria, masks.map(({ hidden, criteria: of }) => [hidden, isAlike || of])]),
-    rights: granted === null ? undefined : sha256Of(JSON.stringify(granted), 'base64url'),
     show({ resource, subject }) {
       if (!matches(criteria, subject, EMPTY_WORLD)) return undefined;
       return maskResource(resource, isAlike ? rules : apart.filter((rule) => grants(rule, subject)), all);
