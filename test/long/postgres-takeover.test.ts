@@ -16,15 +16,25 @@ describe.skipIf(programs === undefined)(
   'while commits are in progress, another process takes the database over',
   () => {
     let server: PostgresServer;
-    beforeAll(async () => void (server = await startPostgres(programs!)), 60_000);
-    afterAll(() => server.stop());
+    let admin: pg.Pool;
+    beforeAll(async () => {
+      server = await startPostgres(programs!);
+      admin = new pg.Pool({ ...server.connection, max: 1 });
+    }, 60_000);
+    afterAll(async () => {
+      await admin.end();
+      await server.stop();
+    });
 
     test('and none of them is written afterwards, nor missing from the reindexed data', async () => {
       let written = 0;
       for (let round = 0; round < cases(10); round++) {
+        // A round re-indexes and verifies all that its database has.
+        const database = `round_${round}`;
+        await admin.query(`CREATE DATABASE ${database}`);
         const pools = [
-          new pg.Pool({ ...server.connection, max: 12 }),
-          new pg.Pool({ ...server.connection, max: 4 }),
+          new pg.Pool({ ...server.connection, database, max: 12 }),
+          new pg.Pool({ ...server.connection, database, max: 4 }),
         ] as const;
         const open = (pool: pg.Pool, model: FhirModel): PostgresStore =>
           new PostgresStore(pool, { model, takeOver: true, reindex: 'manual' });
@@ -70,6 +80,7 @@ describe.skipIf(programs === undefined)(
         expect((await second.verify()).problems).toEqual([]);
         for (const store of [first, second, third]) await store.close();
         for (const pool of pools) await pool.end();
+        await admin.query(`DROP DATABASE ${database}`);
       }
       expect(written).toBeGreaterThan(0);
     }, 600_000);
