@@ -26,7 +26,7 @@ export interface DeliveryState {
   readonly at?: string | undefined;
   /** The last event still has to be sent. */
   readonly isPending?: boolean | undefined;
-  /** A hash of the author and what it could see when it last had handled all changes. */
+  /** A hash of the author, of the versions that decide its rights, and of what it could see when it last had handled all changes. */
   readonly rights?: string | undefined;
 }
 

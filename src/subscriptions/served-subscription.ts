@@ -4,7 +4,7 @@ import type { MemberCaller } from '../access/caller.js';
 import { guardStore } from '../access/guarded-store.js';
 import { audited } from '../access/operation.js';
 import type { VersionView } from '../access/read/version-view.js';
-import { narrowCaller, termsOf } from '../access/sign-in/session.js';
+import { narrowCaller, standingOf, termsOf } from '../access/sign-in/session.js';
 import { mayChangeUnnoticed, signIn, timeLeft } from '../access/sign-in/sign-in.js';
 import { type SubscriptionAuthor, subscriptionView } from '../access/write/subscription-write.js';
 import type { AuditFacts } from '../audit/audit.js';
@@ -56,7 +56,7 @@ interface Rights {
   readonly view: VersionView;
   readonly bot: MemberCaller | undefined;
   readonly epoch: string | undefined;
-  /** Equal for the same author with the same view: see {@link DeliveryState.rights}. */
+  /** Equal for the same author with the same view at the same time: see {@link DeliveryState.rights}. */
   readonly key: string;
   /** When they were confirmed: a page that was read later has the changes under them. */
   readonly since: number;
@@ -313,7 +313,7 @@ export class ServedSubscription {
     const view = await part('Its criteria cannot be followed', async () =>
       subscriptionView(store.model, caller, criteria),
     );
-    const key = sha256Of(JSON.stringify([author.membership, view.key]));
+    const key = sha256Of(JSON.stringify([author.membership, standingOf(caller)!.member.versions, view.key]));
     const bot = await part('Its Bot cannot sign in', () => this.#signInBot(caller, author));
     this.#rights = {
       author: caller,

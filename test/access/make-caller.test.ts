@@ -18,6 +18,7 @@ function administrator(settings: JsonObject, policies: readonly JsonObject[]) {
     parameters: new Map(),
     end: Infinity,
     revoked: { until: -Infinity, mark: '' },
+    versions: '',
     grants: policies.map((policy) => ({ reference: 'AccessPolicy/x', policy, parameters: new Map() })),
   });
   return inOneGo(making);

@@ -29,6 +29,7 @@ import {
 } from '../../src/index.js';
 import { PostgresStore } from '../../src/postgres.js';
 import { SqliteStore } from '../../src/sqlite.js';
+import { guardStore } from '../../src/access/guarded-store.js';
 import { recordKey } from '../../src/access/write/subscription-write.js';
 import { type DeliveryState, LEASE, stateIn } from '../../src/subscriptions/delivery-state.js';
 import { enrol, type PolicyJson, type RuleJson } from '../access/policies.js';
@@ -450,6 +451,74 @@ describe('a Subscription', () => {
     await until(async () => (await statusOf(id)) === 'active');
     await system.update(observation('o3'));
     expect((await host.untilEvents(1)).map((event) => event.slice(2))).toEqual(['enter o3@1']);
+  });
+
+  test('that is requested by another user under the same membership id gets nothing from before', async () => {
+    const host = new Host();
+    let isDown = false;
+    host.answer = ({ type }) => {
+      if (isDown && type !== 'handshake') throw new Error('down');
+    };
+    void host.start();
+    const join = async (user: string): Promise<Repository> => {
+      const records = [
+        plain({ resourceType: 'User', id: user, firstName: 'A', lastName: 'B', email: `${user}@clinic.example` }),
+        plain({
+          resourceType: 'ProjectMembership',
+          id: 'm1',
+          project: { reference: 'Project/clinic' },
+          user: { reference: `User/${user}` },
+          profile: { reference: 'Practitioner/dr1' },
+          access: [{ policy: { reference: 'AccessPolicy/policy-0' } }],
+        }),
+      ];
+      const writes = records.map((resource) => ({
+        kind: 'put' as const,
+        key: { type: resource.resourceType, id: resource.id! },
+        resource,
+      }));
+      await guardStore(store, serverCaller('clinic')).commit(writes);
+      return createRepository({ store, caller: await signIn(store, { membership: 'm1' }) });
+    };
+    mine = await join('first');
+    const id = await activated();
+    isDown = true;
+    await system.update(observation('o1'));
+    await system.update(observation('o2'));
+    await system.delete('Observation', 'o2');
+    expect(await errorOf(id)).toContain('did not accept');
+    await removeMember('m1', admin());
+    mine = await join('second');
+    isDown = false;
+    await mine.update({ ...(await mine.read('Subscription', id)), status: 'requested' });
+    await until(async () => (await statusOf(id)) === 'active');
+    await system.update(observation('o3'));
+    expect(await host.untilEvents(1)).toEqual(['2 enter o3@1']);
+  });
+
+  test('whose rules become narrower and come back names nothing that only matched in between', async () => {
+    const host = new Host();
+    const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
+    const reached = Promise.withResolvers<undefined>();
+    host.answer = ({ bundle, type }) => {
+      if (type === 'handshake' || !shortOf(bundle).includes('o1')) return undefined;
+      reached.resolve(undefined);
+      return released;
+    };
+    void host.start();
+    await activated();
+    await system.update(observation('o1'));
+    await reached.promise;
+    const policy = await system.read('AccessPolicy', 'policy-0');
+    const narrower = { ...FINAL, criteria: 'Observation?code=b' };
+    await system.update({ ...policy, resource: [narrower, ...RULES.slice(1)] } as typeof policy);
+    await system.update(observation('never'));
+    await system.update(observation('never', { issued: '2026-01-01T00:00:00Z' }));
+    await system.delete('Observation', 'never');
+    await system.update({ ...(await system.read('AccessPolicy', 'policy-0')), resource: RULES } as typeof policy);
+    await system.update(observation('o2'));
+    release(undefined);
+    expect((await host.untilEvents(2)).slice(1)).toEqual(['2 enter o2@1']);
   });
 
   test('whose rules become wider names nothing from before them but what its author can read now', async () => {

@@ -3,6 +3,7 @@ import { FhirError } from '../../fhir/error.js';
 import { extensionsOf, OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
 import { keyText, parseReference, referenceText, splitReference } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource, type JsonObject, isJsonObject } from '../../fhir/resource.js';
+import { sha256Of } from '../../platform/crypto.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE, type ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
@@ -36,6 +37,8 @@ export interface Member {
   /** When its access ends, in milliseconds since 1970; Infinity: never. */
   readonly end: number;
   readonly revoked: Revocations;
+  /** A hash of the user and the versions that the rules were made from: equal rules of another time have another one. */
+  readonly versions: string;
 }
 
 /** The conditions of one session. */
@@ -65,12 +68,17 @@ export async function readMember(
   const profile = memberReference(store, membership, 'profile');
   const revoked = revocationsIn([membership, await checkUser(store, project, user, call)]);
   assertNotRevoked(revoked, start, now);
-  const parameters = ownParameters(store, await readProfile(store, project, profile, call));
+  const profiled = await readProfile(store, project, profile, call);
+  const parameters = ownParameters(store, profiled);
   const grants = await readMemberPolicies(store, project, membership, parameters, call);
   if (grants.length === 0 && requirePolicy) {
     throw new FhirError('policy-required', `ProjectMembership/${id} names no access policy, and one is required`);
   }
-  return { project, settings, membership, user, profile, parameters, grants, end, revoked };
+  // Of other profiles, only the id decides.
+  const deciding = [membership, ...(profiled.resourceType === 'RelatedPerson' ? [profiled] : [])];
+  const read = [...deciding.map(({ meta }) => meta), ...grants.map(({ policy }) => policy['meta'])];
+  const versions = sha256Of(JSON.stringify([user, profile, read]));
+  return { project, settings, membership, user, profile, parameters, grants, end, revoked, versions };
 }
 
 /**
