@@ -105,8 +105,10 @@ export class ServedSubscription {
       await this.#deliverAll(hook);
     } catch (error) {
       if (this.signal.aborted || !(error instanceof FhirError) || MAY_PASS.has(error.code)) throw error;
-      const { ends, message } = unservedBy(error, 'It cannot be served');
+      const { code, ends, message } = unservedBy(error, 'It cannot be served');
       await this.#setStatus(ends, message);
+      // What is lost stays lost: a later request begins at its own time.
+      if (code === 'reset') await this.#save({ number: this.#now.number });
     } finally {
       if (this.#now !== this.#state.now && this.tools.lease.isHeld) await this.#save(this.#now).catch(() => undefined);
     }

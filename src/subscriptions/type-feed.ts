@@ -18,6 +18,7 @@ export interface VersionChange extends CommittedChange {
 export interface TypePage {
   readonly changes: readonly VersionChange[];
   readonly position: string;
+  /** The feed does not know the position, or a version that a change needs was purged. */
   readonly isReset: boolean;
   /** When its reading began. */
   readonly begun: number;
@@ -140,7 +141,8 @@ export class TypeFeed {
     return this.#pages.page(after, this.type, () => this.#read(after));
   }
 
-  async #read(after: string): Promise<TypePage> {
+  /** @param isAgain what is missing was not erased after its change was read */
+  async #read(after: string, isAgain = false): Promise<TypePage> {
     const { project, type } = this;
     const begun = performance.now();
     const { changes, position, isReset } = await this.store.changes!({
@@ -151,22 +153,25 @@ export class TypeFeed {
     });
     const keys = new Map<string, ResourceKey>();
     for (const { kind, key, before, versionId } of changes) {
-      for (const version of [before, kind === 'put' ? versionId : null]) {
+      // Nobody may get anything of what was erased.
+      for (const version of [kind === 'erase' ? null : before, kind === 'put' ? versionId : null]) {
         if (version !== null) keys.set(referenceTo(key.type, key.id, version), { ...key, version });
       }
     }
-    const found = await readVersions(this.store, [...keys.values()]);
+    const lost = new Set<string>();
+    const found = await readVersions(this.store, [...keys.values()], lost);
+    if (lost.size > 0 && !isAgain) return this.#read(after, true);
     const versions = new Map([...keys.keys()].map((name, index) => [name, found[index]!]));
     const epoch = await this.store.accessEpoch?.();
     return {
       changes: changes.map((change): VersionChange => {
         const { key, before, versionId } = change;
         const name = referenceTo(key.type, key.id, versionId);
-        const first = before === null ? null : versions.get(referenceTo(key.type, key.id, before))!;
+        const first = before === null ? null : (versions.get(referenceTo(key.type, key.id, before)) ?? null);
         return { ...change, name, versions: [first, versions.get(name) ?? null] };
       }),
       position,
-      isReset,
+      isReset: isReset || lost.size > 0,
       begun,
       epoch,
     };

@@ -737,6 +737,36 @@ describe('a Subscription', () => {
     for (const found of await store.read(keys)) expect(found.status).toBe('gone');
   });
 
+  test('ends with the reason when versions that it needs were purged, and not when a resource was erased', async () => {
+    const host = new Host();
+    const stop = new AbortController();
+    const done = host.start({ signal: stop.signal });
+    const id = await activated();
+    for (const one of ['o1', 'o2']) await system.update(observation(one));
+    await host.untilEvents(2);
+    stop.abort();
+    await done;
+    await system.update(observation('o1', { issued: '2026-01-01T00:00:00Z' }));
+    await eraseResource('Observation', 'o1', { ...admin(), caller: serverCaller('clinic'), reason: 'test-data' });
+    const next = new AbortController();
+    const second = host.start({ signal: next.signal });
+    await system.update(observation('o3'));
+    expect((await host.untilEvents(3)).slice(2)).toEqual(['3 enter o3@1']);
+    next.abort();
+    await second;
+    await system.update(observation('o2', other));
+    const replacedBefore = new Date(Date.now() + 1000).toISOString();
+    await store.removal!.purgeHistory({ project: 'clinic', replacedBefore, keep: 1 });
+    void host.start();
+    await system.update(observation('o4'));
+    expect(await errorOf(id)).toContain('error: It is not known any more which changes were sent');
+    await until(async () => (await stateOf(id)).position === undefined);
+    await mine.update({ ...(await mine.read('Subscription', id)), status: 'requested' });
+    await until(async () => (await statusOf(id)) === 'active');
+    await system.update(observation('o5'));
+    expect((await host.untilEvents(4)).slice(3)).toEqual(['4 enter o5@1']);
+  });
+
   test('is audited in the name of its author, with what was shown', async () => {
     const records: AuditRecord[] = [];
     const host = new Host();
