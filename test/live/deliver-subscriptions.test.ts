@@ -718,6 +718,30 @@ describe('a Subscription', () => {
     });
   });
 
+  test('that is deleted and created again begins anew, also if no process delivers in between', async () => {
+    const host = new Host();
+    const stop = new AbortController();
+    const done = host.start({ signal: stop.signal });
+    const id = await activated();
+    for (const one of ['o1', 'o2']) await system.update(observation(one));
+    await host.untilEvents(2);
+    stop.abort();
+    await done;
+    await mine.delete('Subscription', id);
+    expect(await stateOf(id)).toEqual({ number: 0 });
+    await system.update(observation('o3'));
+    await mine.update({ ...subscription(), id });
+    void host.start();
+    await until(async () => (await statusOf(id)) === 'active');
+    await system.update(observation('o4'));
+    expect((await host.untilEvents(3)).slice(2)).toEqual(['1 enter o4@1']);
+    await mine.delete('Subscription', id);
+    await mine.update({ ...subscription(), id });
+    await until(async () => (await statusOf(id)) === 'active');
+    await system.update(observation('o5'));
+    expect((await host.untilEvents(4)).slice(3)).toEqual(['1 enter o5@1']);
+  });
+
   test('leaves nothing above its project when the project is deleted', async () => {
     const { position: after } = await store.changes!({ project: '/subscriptions' });
     const stop = new AbortController();

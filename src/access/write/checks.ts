@@ -11,7 +11,7 @@ import { withIndex } from '../contract.js';
 import { readsAll } from '../decide.js';
 import { directoryEntry, directoryRemoval } from './membership-records.js';
 import { type AddedWrite, writtenKey, type ReadyWrite } from './ready-write.js';
-import { subscriptionRecord } from './subscription-write.js';
+import { subscriptionWrites } from './subscription-write.js';
 
 /** The writes that precede the write of a resource in its commit, for every caller. */
 export function sideWritesOfPut(
@@ -20,7 +20,7 @@ export function sideWritesOfPut(
   from: number,
   resource: AnyResource,
 ): readonly AddedWrite[] {
-  if (key.type === 'Subscription') return [subscriptionRecord(key, from, caller)];
+  if (key.type === 'Subscription') return subscriptionWrites(key, from, caller, false);
   return key.type === 'ProjectMembership' ? directoryEntry(key, from, resource) : [];
 }
 
@@ -35,7 +35,7 @@ export function sideWritesOfDelete(
   from: number,
   before: AnyResource | null,
 ): readonly AddedWrite[] {
-  if (key.type === 'Subscription') return [subscriptionRecord(key, from, caller)];
+  if (key.type === 'Subscription') return subscriptionWrites(key, from, caller, true);
   return key.type === 'ProjectMembership' ? directoryRemoval(key, from, before) : notInUseAsProfile(key, caller, from);
 }
 

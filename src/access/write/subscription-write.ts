@@ -42,13 +42,21 @@ export function recordKey(type: 'Basic' | 'Parameters', { project, id }: Omit<Re
   return { project: SUBSCRIPTIONS, type, id: sha256Of(JSON.stringify([project, id])) };
 }
 
-/** The record that accompanies a written or deleted Subscription. */
-export function subscriptionRecord(written: ResourceKey, from: number, caller: Caller): AddedWrite {
+/** The writes of the records that accompany a written or deleted Subscription. */
+export function subscriptionWrites(
+  written: ResourceKey,
+  from: number,
+  caller: Caller,
+  isDeleted: boolean,
+): readonly AddedWrite[] {
   const key = recordKey('Basic', written);
   const identifier = [{ system: recordSystem(written.project), value: written.id }];
   const subscriptionAuthor = caller.kind === 'member' ? JSON.stringify(authorFrom(caller)) : undefined;
   const resource = { resourceType: key.type, id: key.id, identifier, subscriptionAuthor } as AnyResource;
-  return { role: 'added', write: { kind: 'put', key, resource }, from };
+  const record: AddedWrite = { role: 'added', write: { kind: 'put', key, resource }, from };
+  if (!isDeleted) return [record];
+  // Another Subscription under the id begins at 1, whether or not a process delivers in between.
+  return [record, { role: 'added', write: { kind: 'delete', key: recordKey('Parameters', written) }, from }];
 }
 
 function authorFrom(caller: MemberCaller): SubscriptionAuthor {
