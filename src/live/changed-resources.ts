@@ -36,7 +36,7 @@ export interface LivePage {
   readonly lost: ReadonlySet<string>;
 }
 
-/** Changes of a page, unless a commit has more. The stored state of a Subscription relies on it: see `DeliveryState.at`. */
+/** Changes of a page, unless a commit has more. */
 export const PAGE_SIZE = 200;
 
 /** The latest pages of a feed, each read once for all that are at its beginning. */

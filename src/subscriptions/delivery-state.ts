@@ -12,18 +12,23 @@ import type { ReadResult } from '../store/stored-resource.js';
  * in between never gives it to another event.
  *
  * ```text
- *          position                    at
- * ────────────┼── change ── change ── change ── change ── …
- *                 handled              event `number`
+ *       position            commit
+ * ── change ─┼─ change ── change ─┼─ change ── …
+ *    handled                at: event `number`
  * ```
+ *
+ * The changes of a commit have the order of their ids. So the ones that are handled are also known if `at` was erased, or the
+ * whole commit.
  */
 export interface DeliveryState {
   /** The number of the last event; 0 before the first. It never falls. */
   readonly number: number;
-  /** Where the page begins in which the last event was found, or a later position. Undefined while the Subscription is off. */
+  /** All before it is handled. Undefined while the Subscription is off. */
   readonly position?: string | undefined;
-  /** The change of the last event, `Observation/o1/_history/3`. It and those before it in the page are handled. */
+  /** The change of the last event, `Observation/o1/_history/3`. It and those before it in its commit are handled. */
   readonly at?: string | undefined;
+  /** The position after its commit. */
+  readonly commit?: string | undefined;
   /** The last event still has to be sent. */
   readonly isPending?: boolean | undefined;
   /** A hash of the author, of the versions that decide its rights, and of what it could see when it last had handled all changes. */
@@ -33,8 +38,8 @@ export interface DeliveryState {
 /** The state in a record. A new Subscription has no record, and no events. */
 export function stateIn(record: ReadResult | undefined): DeliveryState {
   if (record?.status !== 'found') return { number: 0 };
-  const { number, position, at, isPending, rights } = elementsOf(record.resource);
-  return { number, position, at, isPending, rights } as DeliveryState;
+  const { number, position, at, commit, isPending, rights } = elementsOf(record.resource);
+  return { number, position, at, commit, isPending, rights } as DeliveryState;
 }
 
 /** The stored state of one Subscription. Only one process can change it: a process with an old version fails. */

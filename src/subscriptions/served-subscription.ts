@@ -18,6 +18,7 @@ import { type AnyResource, elementsOf, isJsonObject, type JsonObject } from '../
 import { sha256Of } from '../platform/crypto.js';
 import { Pace } from '../platform/pace.js';
 import { pause } from '../platform/runtime.js';
+import { compareTexts } from '../platform/texts.js';
 import { untilCallEnds } from '../store/guards.js';
 import type { ResourceKey } from '../store/resource-key.js';
 import type { ReadResult } from '../store/stored-resource.js';
@@ -167,28 +168,40 @@ export class ServedSubscription {
 
   async #pass({ changes }: TypePage, position: string, hook: RestHook): Promise<void> {
     const { at, isPending } = this.#now;
-    let isHandled = at !== undefined && changes.some(({ name }) => name === at);
+    const handled = this.#lastHandled(changes);
     const pace = new Pace();
-    for (const change of changes) {
+    let [before, commit] = [position, position];
+    for (const [index, change] of changes.entries()) {
       if (pace.isSpent) await pace.next();
-      const isLast = isHandled && change.name === at;
-      if (isHandled && !(isLast && isPending === true)) {
-        isHandled = !isLast;
-        continue;
-      }
-      isHandled = false;
-      if (this.#eventOf(change) !== undefined) await this.#deliver(change, position, hook, isLast);
+      if (change.position !== commit) [before, commit] = [commit, change.position];
+      const isLast = index === handled && change.name === at;
+      if (index <= handled && !(isLast && isPending === true)) continue;
+      if (this.#eventOf(change) !== undefined) await this.#deliver(change, before, hook, isLast);
     }
   }
 
-  /** @param isNumbered the event has a number from an earlier attempt */
+  /** The index of the last change that was handled before: see {@link DeliveryState}. */
+  #lastHandled(changes: readonly VersionChange[]): number {
+    const { at, commit } = this.#now;
+    if (at === undefined) return -1;
+    const [, id = ''] = at.split('/');
+    return changes.findLastIndex(
+      ({ name, key, position }) => position === commit && (name === at || compareTexts(key.id, id) < 0),
+    );
+  }
+
+  /**
+   * @param position before the commit of the change
+   * @param isNumbered the event has a number from an earlier attempt
+   */
   async #deliver(change: VersionChange, position: string, hook: RestHook, isNumbered: boolean): Promise<void> {
     await this.#attempts(async () => {
       const event = await this.#readable(change);
       if (event === undefined) return;
       if (!isNumbered) {
         const { number, rights } = this.#now;
-        await this.#save({ number: number + 1, rights, position, at: change.name, isPending: true });
+        const { name: at, position: commit } = change;
+        await this.#save({ number: number + 1, rights, position, at, commit, isPending: true });
       }
       isNumbered = true;
       await this.#send(hook, event);

@@ -5,6 +5,7 @@ import type { ResourceKey } from '../store/resource-key.js';
 import type { ResourceStore } from '../store/store.js';
 import { PAGE_SIZE, readVersions, RecentPages } from '../live/changed-resources.js';
 import { SubscriptionIndex } from '../live/subscription-index.js';
+import { compareTexts } from '../platform/texts.js';
 import { MAX_DELAY_MS } from '../platform/runtime.js';
 
 /** A change with the versions before and after it. Null: the version does not exist, or was removed. */
@@ -16,6 +17,7 @@ export interface VersionChange extends CommittedChange {
 
 /** A page of the feed of a type: each change of a resource by itself. */
 export interface TypePage {
+  /** In the order of their commits, and within a commit of the ids, see `DeliveryState`. */
   readonly changes: readonly VersionChange[];
   readonly position: string;
   /** The feed does not know the position, or a version that a change needs was purged. */
@@ -164,7 +166,7 @@ export class TypeFeed {
     const versions = new Map([...keys.keys()].map((name, index) => [name, found[index]!]));
     const epoch = await this.store.accessEpoch?.();
     return {
-      changes: changes.map((change): VersionChange => {
+      changes: inOrder(changes).map((change): VersionChange => {
         const { key, before, versionId } = change;
         const name = referenceTo(key.type, key.id, versionId);
         const first = before === null ? null : (versions.get(referenceTo(key.type, key.id, before)) ?? null);
@@ -176,4 +178,12 @@ export class TypeFeed {
       epoch,
     };
   }
+}
+
+/** Changes of one type, those of each commit by the ids. Those of one resource keep their order. */
+function inOrder(changes: readonly CommittedChange[]): readonly CommittedChange[] {
+  const commits = new Map([...new Set(changes.map(({ position }) => position))].map((position, at) => [position, at]));
+  return changes.toSorted(
+    (a, b) => commits.get(a.position)! - commits.get(b.position)! || compareTexts(a.key.id, b.key.id),
+  );
 }

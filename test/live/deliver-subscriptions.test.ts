@@ -791,6 +791,44 @@ describe('a Subscription', () => {
     expect((await host.untilEvents(4)).slice(3)).toEqual(['4 enter o5@1']);
   });
 
+  test.each([['o2'], ['o3'], ['o1', 'o2', 'o3', 'o4']])(
+    'gives no event a second number, and loses none, when %s of a commit is erased before it was sent',
+    async (...erased) => {
+      const host = new Host();
+      const reached = Promise.withResolvers<undefined>();
+      host.answer = ({ bundle, type }, signal) => {
+        if (type === 'handshake' || !shortOf(bundle).includes('o3')) return undefined;
+        reached.resolve(undefined);
+        return once(signal, 'abort').then(() => Promise.reject(new Error('ended')));
+      };
+      const stop = new AbortController();
+      const done = host.start({ signal: stop.signal });
+      await activated();
+      await system.update(observation('o0'));
+      await system.transaction({
+        resourceType: 'Bundle',
+        type: 'transaction',
+        entry: ['o4', 'o3', 'o2', 'o1'].map((one) => ({
+          resource: observation(one),
+          request: { method: 'PUT', url: `Observation/${one}` },
+        })),
+      });
+      await system.update(observation('p0'));
+      await reached.promise;
+      stop.abort();
+      await done;
+      expect(host.events).toEqual(['1 enter o0@1', '2 enter o1@1', '3 enter o2@1']);
+      for (const one of erased) {
+        await eraseResource('Observation', one, { ...admin(), caller: serverCaller('clinic'), reason: 'test-data' });
+      }
+      const second = new Host();
+      void second.start();
+      const left = ['o3', 'o4', 'p0'].filter((one) => !erased.includes(one));
+      const from = left[0] === 'o3' ? 4 : 5;
+      expect(await second.untilEvents(left.length)).toEqual(left.map((one, at) => `${from + at} enter ${one}@1`));
+    },
+  );
+
   test('is audited in the name of its author, with what was shown', async () => {
     const records: AuditRecord[] = [];
     const host = new Host();
