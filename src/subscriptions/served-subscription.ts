@@ -469,7 +469,7 @@ const MAY_PASS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 /** The longest pause between two attempts, in milliseconds. */
 const MAX_DELAY = 600_000;
 
-/** A position without an event is stored so often, in milliseconds: long before the feed forgets it. */
+/** A position without an event is stored so often, in milliseconds. `changeRetention` must be longer: docs/concepts/live.md says so. */
 const SAVE_MS = 600_000;
 
 /** Authors whose rights can change without a change of the epoch sign in again so often, in milliseconds. */
