@@ -4,7 +4,7 @@ import type { IndexedVersion, VersionView } from '../access/read/version-view.js
 import { renewCaller, timeLeft } from '../access/sign-in/sign-in.js';
 import { assertSession } from '../access/sign-in/session.js';
 import type { FhirError } from '../fhir/error.js';
-import { splitReference } from '../fhir/reference.js';
+import { referenceTo } from '../fhir/reference.js';
 import type { AnyResource } from '../fhir/resource.js';
 import { eitherSignal, MAX_DELAY_MS, pause } from '../platform/runtime.js';
 import type { ResourceKey } from '../store/resource-key.js';
@@ -201,14 +201,13 @@ export class LiveStream implements FeedStream {
   async #assertSameRights(position: string): Promise<void> {
     const { caller, store, view } = this;
     if (caller.kind !== 'member') return;
-    const profile = splitReference(caller.profile);
+    const own = [referenceTo('ProjectMembership', caller.membership), caller.profile];
     const isDeciding = ({ type, id }: ResourceKey): boolean =>
-      type === MEMBERSHIP ? id === caller.membership : type !== profile.type || id === profile.id;
-    const types = [...new Set([MEMBERSHIP, profile.type, ...RULES])];
+      POLICIES.includes(type) || own.includes(referenceTo(type, id));
     // What is above projects has a feed of its own.
     let isSame = view.project === caller.project;
     for (let [from, isLast] = [position, false]; isSame && !isLast;) {
-      const page = await store.changes!({ project: caller.project, after: from, types });
+      const page = await store.changes!({ project: caller.project, after: from, types: DECIDING });
       isSame = !page.isReset && !page.changes.some(({ key }) => isDeciding(key));
       isLast = page.position === from;
       from = page.position;
@@ -235,10 +234,11 @@ export class LiveStream implements FeedStream {
   }
 }
 
-const MEMBERSHIP = 'ProjectMembership';
-
 /** Access policies, and the definitions of the codes that they may name. */
-const RULES = ['AccessPolicy', 'CodeSystem', 'ValueSet'];
+const POLICIES = ['AccessPolicy', 'CodeSystem', 'ValueSet'];
+
+/** Of a profile, only the patient of a RelatedPerson decides. */
+const DECIDING = [...POLICIES, 'ProjectMembership', 'RelatedPerson'];
 
 /** After a failure of the store that may pass, in milliseconds. */
 const RETRY_MS = 1_000;
