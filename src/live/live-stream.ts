@@ -196,7 +196,7 @@ export class LiveStream implements FeedStream {
 
   /**
    * With the rights of now, what came and went under other rules would be a `leave` of something that the member never knew. The
-   * feed tells whether the rights are those of the position: a client could forge a mark in it.
+   * feed says whether the rights are those of the position: a client could forge a mark in it.
    */
   async #assertSameRights(position: string): Promise<void> {
     const { caller, store, view } = this;
