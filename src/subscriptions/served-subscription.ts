@@ -11,10 +11,9 @@ import type { AuditFacts } from '../audit/audit.js';
 import { type ErrorCode, FhirError } from '../fhir/error.js';
 import { copyForHost, sameJsonText } from '../fhir/json/copy-json.js';
 import { keepDecimalTexts } from '../fhir/json/decimal-texts.js';
-import type { FhirModel } from '../fhir/model/fhir-model.js';
 import { withoutOwnMeta } from '../fhir/own-extensions.js';
-import { parseReference, referenceTo } from '../fhir/reference.js';
-import { type AnyResource, elementsOf, isJsonObject, type JsonObject } from '../fhir/resource.js';
+import { referenceTo } from '../fhir/reference.js';
+import { type AnyResource, elementsOf } from '../fhir/resource.js';
 import { sha256Of } from '../platform/crypto.js';
 import { Pace } from '../platform/pace.js';
 import { pause } from '../platform/runtime.js';
@@ -25,7 +24,8 @@ import type { ReadResult } from '../store/stored-resource.js';
 import type { DeliverySettings, SubscriptionNotification } from './delivery-settings.js';
 import { type DeliveryState, type Lease, StoredState } from './delivery-state.js';
 import { liveEvent, type LiveEvent, withoutVersion } from '../live/live-event.js';
-import { notificationBundle, type PayloadContent, payloadContent } from './notification.js';
+import { notificationBundle, type PayloadContent } from './notification.js';
+import { type RestHook, restHookIn, Unserved } from './rest-hook.js';
 import type { TypeFeed, TypePage, VersionChange } from './type-feed.js';
 
 /** What the Subscriptions of a process share. */
@@ -42,13 +42,6 @@ interface ReadSubscription {
   readonly author: SubscriptionAuthor | undefined;
   readonly found: ReadResult & { readonly status: 'found' };
   readonly state: ReadResult | undefined;
-}
-
-/** `Subscription.channel`, checked. */
-interface RestHook extends Pick<SubscriptionNotification, 'endpoint' | 'payload' | 'header'> {
-  /** The id of the Bot that the endpoint names. */
-  readonly bot: string | undefined;
-  readonly content: PayloadContent;
 }
 
 /** The rights of a Subscription, as of an epoch. */
@@ -74,6 +67,7 @@ export class ServedSubscription {
   #now: DeliveryState;
   #saved = performance.now();
   #rights: Rights | undefined;
+  #hook: RestHook | undefined;
 
   constructor(
     private readonly tools: DeliveryTools,
@@ -100,10 +94,10 @@ export class ServedSubscription {
     if (status === 'off')
       return this.#now.position === undefined ? undefined : this.#save({ number: this.#now.number });
     try {
-      const hook = restHookIn(this.#resource, this.tools.settings.store.model);
+      this.#hook = restHookIn(this.#resource, this.tools.settings.store.model);
       await this.#confirm(await this.tools.settings.store.accessEpoch?.());
-      if (status === 'requested') await this.#activate(hook);
-      await this.#deliverAll(hook);
+      if (status === 'requested') await this.#activate();
+      await this.#deliverAll();
     } catch (error) {
       if (this.signal.aborted || !(error instanceof FhirError) || MAY_PASS.has(error.code)) throw error;
       const { code, ends, message } = unservedBy(error, 'It cannot be served');
@@ -115,18 +109,18 @@ export class ServedSubscription {
     }
   }
 
-  async #activate(hook: RestHook): Promise<void> {
+  async #activate(): Promise<void> {
     const feed = this.#feed();
     const { number, position, rights } = this.#now;
     const { key } = this.#rights!;
     // After an error, it continues where it was. Another author, or one with other rights, begins now.
     const isKnown = rights === key && position !== undefined && !(await feed.page(position)).isReset;
     if (!isKnown) await this.#save({ number, position: await feed.now(), rights: key });
-    if (this.#rights!.bot === undefined) await this.#attempts(() => this.#send(hook, undefined), 'the handshake');
+    if (this.#rights!.bot === undefined) await this.#attempts(() => this.#send(undefined), 'the handshake');
     await this.#setStatus('active');
   }
 
-  async #deliverAll(hook: RestHook): Promise<void> {
+  async #deliverAll(): Promise<void> {
     while (!this.signal.aborted) {
       const feed = this.#feed();
       const { position = await feed.now() } = this.#now;
@@ -138,7 +132,7 @@ export class ServedSubscription {
         );
       }
       await this.#confirm(page.epoch);
-      await this.#pass(page, position, hook);
+      await this.#pass(page, position);
       const { number, rights } = this.#now;
       if (page.position !== position) {
         this.#now = { number, rights, position: page.position };
@@ -166,7 +160,7 @@ export class ServedSubscription {
     return Math.max(0, Math.min(SAVE_MS, left, ...callers.map(timeLeft)));
   }
 
-  async #pass({ changes }: TypePage, position: string, hook: RestHook): Promise<void> {
+  async #pass({ changes }: TypePage, position: string): Promise<void> {
     const { at, isPending } = this.#now;
     const handled = this.#lastHandled(changes);
     const pace = new Pace();
@@ -176,7 +170,7 @@ export class ServedSubscription {
       if (change.position !== commit) [before, commit] = [commit, change.position];
       const isLast = index === handled && change.name === at;
       if (index <= handled && !(isLast && isPending === true)) continue;
-      if (this.#eventOf(change) !== undefined) await this.#deliver(change, before, hook, isLast);
+      if (this.#eventOf(change) !== undefined) await this.#deliver(change, before, isLast);
     }
   }
 
@@ -194,7 +188,7 @@ export class ServedSubscription {
    * @param position before the commit of the change
    * @param isNumbered the event has a number from an earlier attempt
    */
-  async #deliver(change: VersionChange, position: string, hook: RestHook, isNumbered: boolean): Promise<void> {
+  async #deliver(change: VersionChange, position: string, isNumbered: boolean): Promise<void> {
     await this.#attempts(async () => {
       const event = await this.#readable(change);
       if (event === undefined) return;
@@ -204,7 +198,7 @@ export class ServedSubscription {
         await this.#save({ number: number + 1, rights, position, at, commit, isPending: true });
       }
       isNumbered = true;
-      await this.#send(hook, event);
+      await this.#send(event);
     });
     if (isNumbered) this.#now = { ...this.#now, isPending: false };
   }
@@ -232,10 +226,10 @@ export class ServedSubscription {
   }
 
   /** @param event undefined: the handshake */
-  async #send(hook: RestHook, event: LiveEvent | undefined): Promise<void> {
+  async #send(event: LiveEvent | undefined): Promise<void> {
     const { settings, lease } = this.tools;
     if (!lease.isHeld) throw new FhirError('unavailable', 'Another process delivers');
-    const { content, bot: _, ...channel } = hook;
+    const { content, bot: _, ...channel } = this.#hook!;
     const bundle = event === undefined ? this.#bundle(content, event) : await this.#audited(content, event);
     const notification: SubscriptionNotification = {
       type: event === undefined ? 'handshake' : 'event-notification',
@@ -355,7 +349,7 @@ export class ServedSubscription {
     { written, requirePolicy }: SubscriptionAuthor,
   ): Promise<MemberCaller | undefined> {
     const { store } = this.tools.settings;
-    const { bot: id, endpoint } = restHookIn(this.#resource, store.model);
+    const { bot: id, endpoint } = this.#hook!;
     if (id === undefined) return undefined;
     const [bot] = await guardStore(store, caller).read([{ type: 'Bot', id }]);
     if (bot?.status !== 'found') throw new Unserved('forbidden', 'Its author can read no such Bot');
@@ -385,40 +379,6 @@ export class ServedSubscription {
   }
 }
 
-/** The channel of a Subscription. @throws FhirError `unsupported` - it cannot be served */
-function restHookIn(subscription: AnyResource, { baseUrl }: FhirModel): RestHook {
-  const { channel } = elementsOf(subscription);
-  const { type, endpoint, payload, header: given = [] }: JsonObject = isJsonObject(channel) ? channel : {};
-  if (type !== 'rest-hook') throw new Unserved('unsupported', 'Only the channel type "rest-hook" is served');
-  if (typeof endpoint !== 'string') throw new Unserved('unsupported', 'The channel has no endpoint');
-  const named = parseReference(endpoint, baseUrl);
-  const bot = named?.kind === 'local' && named.type === 'Bot' && named.version === undefined ? named.id : undefined;
-  if (bot === undefined && (!URL.canParse(endpoint) || /[\s\p{Cc}]/u.test(endpoint))) {
-    throw new Unserved('unsupported', 'The endpoint must be an absolute URL, or a Bot such as Bot/1');
-  }
-  if (payload !== undefined && !JSON_TYPE.test(String(payload))) {
-    throw new Unserved('unsupported', 'The payload must be application/fhir+json');
-  }
-  const content = payloadContent(channel as JsonObject);
-  if (content === undefined) throw new Unserved('unsupported', 'The content of the payload has an unknown code');
-  const headers: readonly unknown[] = Array.isArray(given) ? given : [given];
-  if (!headers.every((one): one is string => typeof one === 'string' && HEADER.test(one))) {
-    throw new Unserved('unsupported', 'Each header must be one line such as "Authorization: Bearer token"');
-  }
-  // All attempts share it.
-  const header = Object.freeze([...headers]);
-  return {
-    ...{ endpoint: bot === undefined ? endpoint : referenceTo('Bot', bot), bot, header, content },
-    payload: payload as string | undefined,
-  };
-}
-
-/** A media type of JSON, as https://datatracker.ietf.org/doc/html/rfc9110#section-8.3.1 has it. */
-const JSON_TYPE = /^application\/(?:fhir\+)?json(?:[ \t]*;[ \t]*[\w.+-]+=(?:[\w.+-]+|"[^"\\\p{Cc}]*"))*$/iu;
-
-/** A field of https://datatracker.ietf.org/doc/html/rfc9110#section-5 without other control characters than tabs. */
-const HEADER = /^[\w!#$%&'*+.^`|~-]+:(?:\t|[^\p{Cc}])*$/u;
-
 function isCurrent(caller: MemberCaller): boolean {
   return !mayChangeUnnoticed(caller) && timeLeft(caller) > 0;
 }
@@ -426,17 +386,6 @@ function isCurrent(caller: MemberCaller): boolean {
 /** Whether a reader who knows one version learns anything from the other. */
 function differs(known: AnyResource, current: AnyResource): boolean {
   return !sameJsonText(withoutVersion(withoutOwnMeta(known)), withoutVersion(withoutOwnMeta(current)));
-}
-
-/** Why a Subscription is not served any more, in words that all its readers may see: no values of its elements. */
-class Unserved extends FhirError {
-  constructor(
-    code: ErrorCode,
-    message: string,
-    readonly ends: 'error' | 'off' = 'error',
-  ) {
-    super(code, message);
-  }
 }
 
 /** Of other errors, the message may name what its readers must not see. */
