@@ -3,7 +3,6 @@ import { FhirError } from '../../fhir/error.js';
 import { extensionsOf, OWN_EXTENSIONS, withExtensions } from '../../fhir/own-extensions.js';
 import { keyText, parseReference, referenceText, splitReference } from '../../fhir/reference.js';
 import { elementsOf, type AnyResource, type JsonObject, isJsonObject } from '../../fhir/resource.js';
-import { sha256Of } from '../../platform/crypto.js';
 import type { CallOptions } from '../../store/call-options.js';
 import { SERVER_SCOPE, type ResourceKey } from '../../store/resource-key.js';
 import type { ResourceStore } from '../../store/store.js';
@@ -37,8 +36,8 @@ export interface Member {
   /** When its access ends, in milliseconds since 1970; Infinity: never. */
   readonly end: number;
   readonly revoked: Revocations;
-  /** A hash of the user and the versions that the rules were made from: equal rules of another time have another one. */
-  readonly versions: string;
+  /** As JSON, the user and the versions that the rules were made from: equal rules of another time have others. */
+  readonly versions: unknown;
 }
 
 /** The conditions of one session. */
@@ -77,7 +76,7 @@ export async function readMember(
   // Of other profiles, only the id decides.
   const deciding = [membership, ...(profiled.resourceType === 'RelatedPerson' ? [profiled] : [])];
   const read = [...deciding.map(({ meta }) => meta), ...grants.map(({ policy }) => policy['meta'])];
-  const versions = sha256Of(JSON.stringify([user, profile, read]));
+  const versions = [user, profile, read];
   return { project, settings, membership, user, profile, parameters, grants, end, revoked, versions };
 }
 
