@@ -182,8 +182,6 @@ export class TypeFeed {
 
 /** Changes of one type, those of each commit by the ids. Those of one resource keep their order. */
 function inOrder(changes: readonly CommittedChange[]): readonly CommittedChange[] {
-  const commits = new Map([...new Set(changes.map(({ position }) => position))].map((position, at) => [position, at]));
-  return changes.toSorted(
-    (a, b) => commits.get(a.position)! - commits.get(b.position)! || compareTexts(a.key.id, b.key.id),
-  );
+  const commits = Map.groupBy(changes, ({ position }) => position).values();
+  return [...commits].flatMap((commit) => commit.sort((a, b) => compareTexts(a.key.id, b.key.id)));
 }
