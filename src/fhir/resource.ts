@@ -142,8 +142,9 @@ export function inlineNames(value: JsonObject): readonly string[] {
 }
 
 /**
- * A copy of a value in which resources inside that can have secrets have only their type and id; the value itself if
- * there are none.
+ * Reduces resources inside a value that can have secrets to their type and id.
+ *
+ * @returns a copy; the value itself if it holds no such resource
  */
 export function withoutSecretHolders(value: JsonObject): JsonObject {
   let copy: { [name: string]: unknown } | undefined;
